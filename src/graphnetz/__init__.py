@@ -1,0 +1,3 @@
+"""graphnetz: honest evaluation of graph learning."""
+
+__version__ = "1.0.0.dev0"

@@ -1,0 +1,1 @@
+"""Ground floor: errors, registries, seeding, optional imports, safe paths. Imports nothing above."""

@@ -1,0 +1,54 @@
+"""Errors that say what came, what is allowed and what to do next.
+
+Every error a user can cause derives from `GraphnetzError`; the command line prints its text
+without a traceback. Anything else that escapes is a fault of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GraphnetzError(Exception):
+    """Base of all errors whose text is meant for the user."""
+
+
+class UsageError(GraphnetzError, ValueError):
+    """An argument, flag or configuration key is wrong."""
+
+
+class UnknownNameError(UsageError, KeyError):
+    """A name was looked up that nobody registered."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the sentence
+        return str(self.args[0]) if self.args else ""
+
+
+class DataError(GraphnetzError, ValueError):
+    """A dataset or file does not hold what its task needs."""
+
+
+class ModelError(GraphnetzError):
+    """A user's model raised; the message carries the user's own exception."""
+
+
+class StoreError(GraphnetzError):
+    """A run folder cannot be read or written."""
+
+
+class DownloadError(GraphnetzError, OSError):
+    """A file could not be fetched, or what came is not what was promised."""
+
+
+class MissingExtraError(GraphnetzError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """Build the error for a failed look-up, with the closest known name when there is one."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    listing = ", ".join(names) if names else "none"
+    return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {listing}.")

@@ -1,0 +1,68 @@
+"""Paths and files: names from others never leave their folder, files appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from graphnetz._core.errors import StoreError, UsageError
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
+
+
+def slug(name: str, *, length: int = 80) -> str:
+    """Return ``name`` as one harmless path component.
+
+    Examples
+    --------
+    >>> slug("../etc/passwd")
+    'etc-passwd'
+    """
+    cleaned = _UNSAFE.sub("-", name).strip("-.")
+    return cleaned[:length] or "unnamed"
+
+
+def inside(root: str | Path, *parts: str) -> Path:
+    """Join ``parts`` to ``root`` and refuse any result outside it (``..``, absolute, symlink)."""
+    base = Path(root).resolve()
+    target = base.joinpath(*parts).resolve()
+    if target != base and base not in target.parents:
+        raise UsageError(f"The path {'/'.join(parts)!r} leaves its folder {str(root)!r}. Use a plain name below it.")
+    return target
+
+
+@contextmanager
+def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
+    """Write to a temporary neighbour, then rename: a reader never sees half a file."""
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise StoreError(
+            f"Cannot write {str(target)!r}: {error.strerror}. Choose a writable folder with --out."
+        ) from error
+    text = "b" not in mode
+    try:
+        with os.fdopen(handle, mode, encoding="utf-8" if text else None, newline="\n" if text else None) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException as error:
+        Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise StoreError(f"Cannot write {str(target)!r}: {error.strerror}. Nothing was changed.") from error
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

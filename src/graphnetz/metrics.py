@@ -1,0 +1,253 @@
+"""Metrics: declared once with their direction, computed over a whole split in plain NumPy.
+
+History keys carry the split in front: ``test_acc``, ``val_auc``; `lookup` finds the declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphnetz._core.errors import UnknownNameError
+from graphnetz._core.registry import Registry
+
+Array = npt.NDArray[Any]
+SPLITS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A declared metric. ``compute(target, score)`` returns NaN where it is undefined.
+
+    ``score`` holds one row of class scores per example (classification), one value per pair
+    (binary ranking) or one value per target (regression).
+    """
+
+    key: str
+    label: str
+    greater_is_better: bool
+    bounds: tuple[float, float]
+    compute: Callable[[Array, Array], float]
+
+
+METRICS: Registry[Metric] = Registry("metric", entry_points="graphnetz.metrics")
+
+
+def metric(
+    key: str, label: str, *, greater_is_better: bool, bounds: tuple[float, float]
+) -> Callable[[Callable[[Array, Array], float]], Callable[[Array, Array], float]]:
+    """Declare the decorated function as the metric ``key``."""
+
+    def declare(compute: Callable[[Array, Array], float]) -> Callable[[Array, Array], float]:
+        METRICS.add(key, Metric(key, label, greater_is_better, bounds, compute))
+        return compute
+
+    return declare
+
+
+def lookup(history_key: str) -> Metric:
+    """Return the metric behind a history key such as ``test_mae`` or ``train_loss``."""
+    split, _, key = history_key.partition("_")
+    return METRICS[key if split in SPLITS and key else history_key]
+
+
+def label_of(history_key: str) -> str:
+    """Return a readable name: ``test_auc`` -> ``Test ROC-AUC``; unknown keys come back as they are."""
+    split, _, _ = history_key.partition("_")
+    try:
+        name = lookup(history_key).label
+    except UnknownNameError:
+        return history_key
+    return f"{split.capitalize()} {name}" if split in SPLITS else name
+
+
+def _classes(score: Array) -> Array:
+    """Predicted classes: argmax over rows, or the sign of a single logit."""
+    return score.argmax(axis=1) if score.ndim == 2 and score.shape[1] > 1 else (score.reshape(-1) > 0).astype(np.int64)
+
+
+def _multilabel(target: Array, score: Array) -> bool:
+    return target.ndim == 2 and target.shape[1] > 1 and score.shape == target.shape
+
+
+@metric("loss", "loss", greater_is_better=False, bounds=(0.0, np.inf))
+def loss(target: Array, score: Array) -> float:
+    """Placeholder for recorded losses: they are written by the training loop, never recomputed."""
+    return float("nan")
+
+
+@metric("acc", "accuracy", greater_is_better=True, bounds=(0.0, 1.0))
+def accuracy(target: Array, score: Array) -> float:
+    """Share of right predictions; per label for multi-label targets, unlabelled (NaN) entries left out."""
+    if target.size == 0:
+        return float("nan")
+    if _multilabel(target, score):
+        known = np.isfinite(target)
+        return float(((score > 0) == (target > 0.5))[known].mean()) if known.any() else float("nan")
+    return float((_classes(score) == target.reshape(-1)).mean())
+
+
+@metric("balanced_acc", "balanced accuracy", greater_is_better=True, bounds=(0.0, 1.0))
+def balanced_accuracy(target: Array, score: Array) -> float:
+    """Mean recall over the classes that occur."""
+    truth, guess = target.reshape(-1), _classes(score)
+    if truth.size == 0:
+        return float("nan")
+    return float(np.mean([(guess[truth == c] == c).mean() for c in np.unique(truth)]))
+
+
+@metric("macro_f1", "macro F1", greater_is_better=True, bounds=(0.0, 1.0))
+def macro_f1(target: Array, score: Array) -> float:
+    """Unweighted mean F1 over classes that occur in targets or predictions."""
+    if target.size == 0:
+        return float("nan")
+    if _multilabel(target, score):
+        return float(np.mean([_f1(target[:, c] > 0.5, score[:, c] > 0) for c in range(target.shape[1])]))
+    truth, guess = target.reshape(-1), _classes(score)
+    return float(np.mean([_f1(truth == c, guess == c) for c in np.union1d(truth, guess)]))
+
+
+@metric("micro_f1", "micro F1", greater_is_better=True, bounds=(0.0, 1.0))
+def micro_f1(target: Array, score: Array) -> float:
+    """F1 over all label decisions at once."""
+    if _multilabel(target, score):
+        return _f1(target > 0.5, score > 0)
+    return accuracy(target, score)
+
+
+@metric("f1", "F1", greater_is_better=True, bounds=(0.0, 1.0))
+def binary_f1(target: Array, score: Array) -> float:
+    """F1 of class 1."""
+    return _f1(target.reshape(-1) == 1, _classes(score) == 1) if target.size else float("nan")
+
+
+def _f1(truth: Array, guess: Array) -> float:
+    hit = float((truth & guess).sum())
+    total = float(truth.sum() + guess.sum())
+    return 2 * hit / total if total else 0.0
+
+
+def positive_score(score: Array) -> Array:
+    """One ranking value per example from one or two columns of class scores."""
+    if score.ndim == 2 and score.shape[1] == 2:
+        return np.asarray(score[:, 1] - score[:, 0])
+    return score.reshape(-1)
+
+
+def rank_auc(target: Array, score: Array) -> float:
+    """ROC-AUC of one binary target by one sort: ties count one half, exactly."""
+    truth = target.reshape(-1) > 0.5
+    positives = np.sort(score[truth])
+    negatives = np.sort(score[~truth])
+    if positives.size == 0 or negatives.size == 0 or np.isnan(score).any():
+        return float("nan")
+    below = np.searchsorted(negatives, positives, side="left").sum(dtype=np.int64)
+    below_or_tied = np.searchsorted(negatives, positives, side="right").sum(dtype=np.int64)
+    return float((below + below_or_tied) / (2.0 * positives.size * negatives.size))
+
+
+@metric("auc", "ROC-AUC", greater_is_better=True, bounds=(0.0, 1.0))
+def roc_auc(target: Array, score: Array) -> float:
+    """ROC-AUC; the mean over classes (one against the rest) or labels where there are several."""
+    if _multilabel(target, score):
+        return _mean_over_labels(rank_auc, target, score)
+    if score.ndim == 2 and score.shape[1] > 2:
+        truth = target.reshape(-1)
+        parts = [rank_auc((truth == c).astype(float), score[:, c]) for c in range(score.shape[1])]
+        return float(np.nanmean(parts)) if np.isfinite(parts).any() else float("nan")
+    return rank_auc(target, positive_score(score))
+
+
+def rank_ap(target: Array, score: Array) -> float:
+    """Average precision of one binary target, tied scores taken as one threshold."""
+    truth = target.reshape(-1) > 0.5
+    total = int(truth.sum())
+    if total == 0 or np.isnan(score).any():
+        return float("nan")
+    order = np.argsort(-score, kind="stable")
+    hits = np.cumsum(truth[order])
+    last_of_tie = np.append(np.diff(score[order]) != 0, True)
+    hits = hits[last_of_tie]
+    seen = np.flatnonzero(last_of_tie) + 1
+    recall_steps = np.diff(np.concatenate(([0], hits))) / total
+    return float((recall_steps * hits / seen).sum())
+
+
+@metric("ap", "average precision", greater_is_better=True, bounds=(0.0, 1.0))
+def average_precision(target: Array, score: Array) -> float:
+    """Average precision; the mean over labels where there are several."""
+    if _multilabel(target, score):
+        return _mean_over_labels(rank_ap, target, score)
+    return rank_ap(target, positive_score(score))
+
+
+def _mean_over_labels(compute: Callable[[Array, Array], float], target: Array, score: Array) -> float:
+    parts = []
+    for column in range(target.shape[1]):
+        known = np.isfinite(target[:, column])
+        parts.append(compute(target[known, column], score[known, column]))
+    return float(np.nanmean(parts)) if np.isfinite(parts).any() else float("nan")
+
+
+@metric("mae", "MAE", greater_is_better=False, bounds=(0.0, np.inf))
+def mean_absolute_error(target: Array, score: Array) -> float:
+    """Mean absolute error over all targets."""
+    return float(np.abs(target.reshape(score.shape) - score).mean()) if target.size else float("nan")
+
+
+@metric("rmse", "RMSE", greater_is_better=False, bounds=(0.0, np.inf))
+def root_mean_square_error(target: Array, score: Array) -> float:
+    """Root mean square error over all targets."""
+    return float(np.sqrt(np.square(target.reshape(score.shape) - score).mean())) if target.size else float("nan")
+
+
+@metric("mse", "MSE", greater_is_better=False, bounds=(0.0, np.inf))
+def mean_square_error(target: Array, score: Array) -> float:
+    """Mean square error over all targets."""
+    return float(np.square(target.reshape(score.shape) - score).mean()) if target.size else float("nan")
+
+
+@metric("r2", "R squared", greater_is_better=True, bounds=(-np.inf, 1.0))
+def r_squared(target: Array, score: Array) -> float:
+    """Share of variance explained; NaN for constant targets."""
+    truth = target.reshape(score.shape)
+    spread = float(np.square(truth - truth.mean(axis=0)).sum())
+    return 1.0 - float(np.square(truth - score).sum()) / spread if spread > 0 else float("nan")
+
+
+def hits_at(k: int) -> Callable[[Array, Array], float]:
+    """Share of positives scored strictly above the k-th best negative (OGB's definition)."""
+
+    def compute(target: Array, score: Array) -> float:
+        truth = target.reshape(-1) > 0.5
+        value = positive_score(score)
+        positives, negatives = value[truth], value[~truth]
+        if positives.size == 0 or np.isnan(value).any():
+            return float("nan")
+        if negatives.size < k:
+            return 1.0
+        bar = np.partition(negatives, -k)[-k]
+        return float((positives > bar).mean())
+
+    return compute
+
+
+for _k in (10, 20, 50, 100):
+    metric(f"hits@{_k}", f"Hits@{_k}", greater_is_better=True, bounds=(0.0, 1.0))(hits_at(_k))
+
+
+@metric("mrr", "MRR", greater_is_better=True, bounds=(0.0, 1.0))
+def mean_reciprocal_rank(target: Array, score: Array) -> float:
+    """Mean over positives of 1 / (rank among all negatives), ties at their mean rank."""
+    truth = target.reshape(-1) > 0.5
+    value = positive_score(score)
+    positives, negatives = value[truth], np.sort(value[~truth])
+    if positives.size == 0 or negatives.size == 0 or np.isnan(value).any():
+        return float("nan")
+    above = negatives.size - np.searchsorted(negatives, positives, side="right")
+    tied = np.searchsorted(negatives, positives, side="right") - np.searchsorted(negatives, positives, side="left")
+    return float((1.0 / (1.0 + above + tied / 2.0)).mean())

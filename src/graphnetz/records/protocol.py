@@ -1,0 +1,70 @@
+"""How a cell is trained: everything that can change its numbers, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from graphnetz._core.errors import UsageError, unknown_name
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """Reduce the learning rate when the validation loss stalls; stop below ``min_lr``."""
+
+    factor: float = 0.5
+    patience: int = 10
+    min_lr: float = 1e-5
+    threshold: float = 1e-4
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Optimiser, budget and selection rule of one cell.
+
+    ``selection`` is ``"last"`` (the paper: metrics of the final epoch) or ``"best_val"`` (the epoch
+    with the best validation metric). ``patience`` stops early when the validation metric has not
+    improved for that many epochs. ``budget`` asks for a parameter count instead of a width.
+    """
+
+    optimiser: str = "adam"
+    lr: float = 1e-2
+    weight_decay: float = 0.0
+    epochs: int = 100
+    hidden_channels: int = 64
+    batch_size: int = 32
+    selection: Literal["last", "best_val"] = "last"
+    patience: int | None = None
+    schedule: Plateau | None = None
+    clip: float | None = None
+    budget: int | None = None
+    eval_every: int = 1
+    threads: int = 1
+    dtype: str = "float32"
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise UsageError(f"epochs must be at least 1, got {self.epochs}.")
+        if self.hidden_channels < 1:
+            raise UsageError(f"hidden_channels must be at least 1, got {self.hidden_channels}.")
+        if self.selection not in ("last", "best_val"):
+            raise UsageError(f"Unknown selection rule {self.selection!r}. Known: last, best_val.")
+        if self.eval_every < 1 or self.batch_size < 1:
+            raise UsageError("eval_every and batch_size must be at least 1.")
+
+    def replace(self, **changes: Any) -> Protocol:
+        """Return a copy with ``changes``; an unknown key is named."""
+        known = {item.name for item in dataclasses.fields(self)}
+        for key in changes:
+            if key not in known:
+                raise unknown_name("protocol key", key, known)
+        if isinstance(changes.get("schedule"), Mapping):
+            changes["schedule"] = Plateau(**changes["schedule"])
+        return dataclasses.replace(self, **changes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, for hashing and for the run folder."""
+        return dataclasses.asdict(self)

@@ -1,0 +1,102 @@
+"""What is trained on: a task, and the card of the dataset behind it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+Replication = Literal["init", "resplit", "fold", "regenerate"]
+"""What a seed varies: initialisation on a fixed split, a fresh random split, a fold, fresh data."""
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class DatasetCard:
+    """Everything the product knows about a dataset before loading it.
+
+    ``serves`` maps each task type the dataset can serve to its epoch budget; `LOADER_REGISTRY`,
+    `BENCHMARK_TASKS`, the listings and the documentation derive from it.
+    """
+
+    name: str
+    category: str
+    serves: Mapping[str, int]
+    loader: Callable[..., Any]
+    title: str = ""
+    source: str = ""
+    licence: str = ""
+    citation: str = ""
+    checksum: Mapping[str, str] = _EMPTY
+    simulated: bool = False
+    offline: bool = False
+    graphs: int | None = None
+    nodes: int | None = None
+    edges: int | None = None
+    features: int | None = None
+    classes: int | None = None
+    extra: str | None = None
+    protocol: Mapping[str, Any] = _EMPTY
+    curated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    mirror: tuple[str, ...] = ()
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the loader takes the benchmark seed, so that every seed is a fresh sample."""
+        return takes_seed(self.loader)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One column of questions: a dataset, what is predicted on it, and how long to train.
+
+    Parameters
+    ----------
+    name, task_type, loader, epochs
+        As in the GraphNetz paper. ``loader(root)`` returns a PyTorch Geometric dataset, a list of
+        ``Data`` or one ``Data``; a loader with a ``seed`` keyword receives the benchmark seed.
+    card
+        The dataset's card, when it has one.
+    replication
+        What a seed varies. None leaves it to the task type, which sees the data.
+    metric
+        Key of the headline metric; None takes the first one the task type declares.
+    protocol
+        Overrides of the protocol for this task, such as ``{"lr": 1e-3}``.
+    graph
+        Identity of the underlying graph: two tasks with the same one are dependent blocks.
+    """
+
+    name: str
+    task_type: str
+    loader: Callable[..., Any]
+    epochs: int = 100
+    card: DatasetCard | None = field(default=None, compare=False)
+    replication: Replication | None = None
+    metric: str | None = None
+    protocol: Mapping[str, Any] = field(default=_EMPTY, compare=False)
+    transform: Callable[[Any], Any] | None = field(default=None, compare=False)
+    category: str | None = None
+    graph: str | None = None
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the loader takes a ``seed`` keyword."""
+        return takes_seed(self.loader)
+
+    @property
+    def block(self) -> str:
+        """The graph this task stands on, for spotting dependent tasks."""
+        return self.graph or (self.card.name if self.card else self.name)
+
+
+def takes_seed(loader: Callable[..., Any]) -> bool:
+    """Whether ``loader`` declares a ``seed`` parameter."""
+    try:
+        return "seed" in inspect.signature(loader).parameters
+    except (TypeError, ValueError):  # builtins without a signature
+        return False
