@@ -1,0 +1,64 @@
+"""Statistics: arrays in, frozen records out."""
+
+from graphnetz.stats.bayes import BayesResult, bayes_signed_rank
+from graphnetz.stats.corrections import CORRECTIONS, adjust
+from graphnetz.stats.equivalence import TostResult, tost
+from graphnetz.stats.intervals import INTERVALS, Interval, binomial_error, corrected_interval, interval
+from graphnetz.stats.paired import PAIRED_TESTS, PairedTest, TestOutcome, paired_test
+from graphnetz.stats.power import (
+    PowerResult,
+    minimum_detectable_effect,
+    power,
+    power_analysis,
+    sd_interval,
+    seeds_needed,
+)
+from graphnetz.stats.published import PublishedComparison, welch_interval
+from graphnetz.stats.ranks import (
+    FriedmanResult,
+    NemenyiResult,
+    RankStability,
+    WilcoxonHolmResult,
+    friedman,
+    friedman_chi2,
+    nemenyi,
+    rank_rows,
+    rank_stability,
+    wilcoxon_holm,
+)
+
+__all__ = [
+    "CORRECTIONS",
+    "INTERVALS",
+    "PAIRED_TESTS",
+    "BayesResult",
+    "FriedmanResult",
+    "Interval",
+    "NemenyiResult",
+    "PairedTest",
+    "PowerResult",
+    "PublishedComparison",
+    "RankStability",
+    "TestOutcome",
+    "TostResult",
+    "WilcoxonHolmResult",
+    "adjust",
+    "bayes_signed_rank",
+    "binomial_error",
+    "corrected_interval",
+    "friedman",
+    "friedman_chi2",
+    "interval",
+    "minimum_detectable_effect",
+    "nemenyi",
+    "paired_test",
+    "power",
+    "power_analysis",
+    "rank_rows",
+    "rank_stability",
+    "sd_interval",
+    "seeds_needed",
+    "tost",
+    "welch_interval",
+    "wilcoxon_holm",
+]

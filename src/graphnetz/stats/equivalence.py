@@ -1,0 +1,73 @@
+"""Practical equivalence: two one-sided tests against a margin the user states."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy.typing as npt
+from scipy import special
+
+from graphnetz._core.errors import UsageError
+from graphnetz.stats._common import check_share, paired_differences
+from graphnetz.stats.paired import mean_interval, standard_error
+
+
+@dataclass(frozen=True)
+class TostResult:
+    """Two one-sided t-tests (Schuirmann 1987).
+
+    ``p_low`` tests "a is worse than b by the margin or more", ``p_high`` "better by the margin or
+    more"; ``p`` is the larger. ``low`` and ``high`` bound the 1 - 2 alpha interval of the mean
+    difference, which lies inside the margin exactly when ``equivalent``.
+    """
+
+    margin: float
+    p: float
+    p_low: float
+    p_high: float
+    low: float
+    high: float
+    equivalent: bool
+    n: int
+    reason: str = ""
+
+
+def tost(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    margin: float,
+    alpha: float = 0.05,
+    test_ratio: float = math.nan,
+) -> TostResult:
+    """Test whether two models are practically equivalent, paired by seed.
+
+    Parameters
+    ----------
+    margin
+        Largest difference that does not matter to you, in units of the metric. There is no
+        default: it is a statement about the application.
+    test_ratio
+        n_test / n_train for runs that share training data; NaN treats runs as independent.
+    """
+    check_share(alpha, "alpha")
+    if alpha >= 0.5:
+        raise UsageError(f"alpha={alpha} is too large for an equivalence test; pass a number below 0.5.")
+    if not (margin > 0 and math.isfinite(margin)):
+        raise UsageError(f"margin={margin} is not a positive number; pass the largest difference that does not matter.")
+    differences = paired_differences(a, b)
+    n, d = differences.n, differences.values
+    nan = math.nan
+    if n < 2:
+        return TostResult(margin, nan, nan, nan, nan, nan, False, n, "equivalence needs at least 2 shared seeds")
+    ratio = 0.0 if math.isnan(test_ratio) else test_ratio
+    mean, low, high = mean_interval(d, 1 - 2 * alpha, ratio)
+    if differences.constant:
+        reason = f"all {n} differences are equal, so their standard deviation is 0 and t is undefined"
+        return TostResult(margin, nan, nan, nan, low, high, False, n, reason)
+    error = standard_error(d, ratio)
+    p_low = float(special.stdtr(n - 1, -(mean + margin) / error))
+    p_high = float(special.stdtr(n - 1, (mean - margin) / error))
+    p = max(p_low, p_high)
+    return TostResult(margin, p, p_low, p_high, low, high, p <= alpha, n)

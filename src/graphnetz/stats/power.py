@@ -1,0 +1,214 @@
+"""How much a design can see: power, smallest detectable effect, seeds needed.
+
+Power is always asked about an effect the reader names, never about the effect that was observed:
+"observed power" is a function of the p-value and adds nothing (Hoenig and Heisey 2001). What the
+data contribute is the standard deviation of the seed-wise differences, with its own interval.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy.typing as npt
+from scipy import optimize, special
+from scipy.stats import nct
+
+from graphnetz._core.errors import UsageError
+from graphnetz.stats._common import check_share, finite_vector, variance_factor
+from graphnetz.stats.intervals import student_quantile
+
+
+@dataclass(frozen=True)
+class PowerResult:
+    """Power analysis of one comparison; each figure comes with the range that the sd interval gives.
+
+    ``power_low`` and ``seeds_high`` belong to the upper end of the sd interval (the pessimistic
+    side). ``seeds`` is None when no number of seeds up to the limit reaches the target.
+    """
+
+    effect: float
+    alpha: float
+    target: float
+    n: int
+    sd: float
+    sd_low: float
+    sd_high: float
+    power: float
+    power_low: float
+    power_high: float
+    mde: float
+    mde_low: float
+    mde_high: float
+    seeds: int | None
+    seeds_low: int | None
+    seeds_high: int | None
+    reason: str = ""
+
+
+def power(effect: float, sd: float, n: int, *, alpha: float = 0.05, test_ratio: float = 0.0) -> float:
+    """Probability that a two-sided paired t-test of ``n`` seeds detects a true difference ``effect``.
+
+    Parameters
+    ----------
+    effect, sd
+        True mean difference, and standard deviation of the seed-wise differences.
+    test_ratio
+        n_test / n_train for runs that share training data (corrected resampled t-test).
+
+    Examples
+    --------
+    >>> round(power(0.01, 0.01, 10), 3)
+    0.803
+    """
+    check_share(alpha, "alpha")
+    if sd < 0:
+        raise UsageError(f"sd={sd} is negative; pass the standard deviation of the differences.")
+    return _power(effect, sd, n, alpha, test_ratio)
+
+
+def minimum_detectable_effect(
+    sd: float, n: int, *, alpha: float = 0.05, power: float = 0.8, test_ratio: float = 0.0
+) -> float:
+    """Smallest true difference that ``n`` seeds detect with probability ``power``."""
+    check_share(alpha, "alpha")
+    _check_target(power, alpha)
+    if n < 2 or not math.isfinite(sd):
+        return math.nan
+    if sd == 0:
+        return 0.0
+    high = sd
+    while _power(high, sd, n, alpha, test_ratio) < power:
+        high *= 2
+    return float(
+        optimize.brentq(
+            lambda effect: _power(effect, sd, n, alpha, test_ratio) - power,
+            0.0,
+            high,
+            xtol=1e-14 * high,
+            rtol=1e-12,
+        )
+    )
+
+
+def seeds_needed(
+    effect: float,
+    sd: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    max_n: int = 100_000,
+    test_ratio: float = 0.0,
+) -> int | None:
+    """Return the smallest number of seeds that detects ``effect`` with probability ``power``.
+
+    None when it is above ``max_n``, or undefined (effect 0, unknown sd). Runs that share training
+    data may never get there: their correlated error does not average out.
+    """
+    check_share(alpha, "alpha")
+    _check_target(power, alpha)
+    if effect == 0 or not math.isfinite(effect) or not math.isfinite(sd) or max_n < 2:
+        return None
+
+    def enough(n: int) -> bool:
+        return _power(effect, sd, n, alpha, test_ratio) >= power
+
+    low, high = 1, 2
+    while not enough(high):
+        if high >= max_n:
+            return None
+        low, high = high, min(2 * high, max_n)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def sd_interval(x: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
+    """Chi-square interval of the standard deviation of ``x``; NaN below two values."""
+    check_share(level, "level")
+    values = finite_vector(x)
+    df = values.size - 1
+    if df < 1:
+        return math.nan, math.nan
+    sum_of_squares = float(values.var(ddof=1)) * df
+    low = math.sqrt(sum_of_squares / special.chdtri(df, (1 - level) / 2))
+    high = math.sqrt(sum_of_squares / special.chdtri(df, (1 + level) / 2))
+    return low, high
+
+
+def power_analysis(
+    differences: npt.ArrayLike,
+    effect: float,
+    *,
+    alpha: float = 0.05,
+    target: float = 0.8,
+    level: float = 0.95,
+    max_n: int = 100_000,
+    test_ratio: float = 0.0,
+) -> PowerResult:
+    """Power, smallest detectable effect and seeds needed from observed seed-wise differences.
+
+    Only the standard deviation of ``differences`` is used, never their mean.
+    """
+    d = finite_vector(differences, "differences")
+    nan = math.nan
+    if d.size < 2:
+        reason = "the spread of the differences needs at least 2 shared seeds"
+        return PowerResult(
+            effect, alpha, target, d.size, nan, nan, nan, nan, nan, nan, nan, nan, nan, None, None, None, reason
+        )
+    sd = float(d.std(ddof=1))
+    low, high = sd_interval(d, level)
+    ends = (sd, low, high)
+    powers = [power(effect, s, d.size, alpha=alpha, test_ratio=test_ratio) for s in ends]
+    options = {"alpha": alpha, "power": target, "test_ratio": test_ratio}
+    mdes = [minimum_detectable_effect(s, d.size, **options) for s in ends]
+    seeds = [seeds_needed(effect, s, max_n=max_n, **options) for s in ends]
+    reason = "" if seeds[0] is not None else f"no number of seeds up to {max_n} reaches power {target} at this effect"
+    return PowerResult(
+        effect=effect,
+        alpha=alpha,
+        target=target,
+        n=d.size,
+        sd=sd,
+        sd_low=low,
+        sd_high=high,
+        power=powers[0],
+        power_low=powers[2],
+        power_high=powers[1],
+        mde=mdes[0],
+        mde_low=mdes[1],
+        mde_high=mdes[2],
+        seeds=seeds[0],
+        seeds_low=seeds[1],
+        seeds_high=seeds[2],
+        reason=reason,
+    )
+
+
+def _power(effect: float, sd: float, n: int, alpha: float, test_ratio: float) -> float:
+    if n < 2 or not math.isfinite(sd) or not math.isfinite(effect):
+        return math.nan
+    if effect == 0:
+        return alpha
+    if sd == 0:
+        return 1.0
+    df = n - 1
+    shift = abs(effect) / (sd * math.sqrt(variance_factor(n, test_ratio)))
+    critical = student_quantile(df, 1 - alpha / 2)
+    return _tail(df, shift, critical) + _tail(df, -shift, critical)
+
+
+def _tail(df: int, shift: float, critical: float) -> float:
+    value = float(nct.sf(critical, df, shift))
+    # Far tails of the noncentral t underflow to NaN or a tiny negative number.
+    if math.isnan(value):
+        return 1.0 if shift > critical else 0.0
+    return min(1.0, max(0.0, value))
+
+
+def _check_target(target: float, alpha: float) -> None:
+    check_share(target, "power")
+    if target <= alpha:
+        raise UsageError(f"power={target} is not above alpha={alpha}; ask for a power between alpha and 1.")

@@ -1,0 +1,294 @@
+"""Models ranked across tasks: Friedman, Nemenyi, pairwise Wilcoxon, stability of the order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+from scipy.stats import studentized_range
+
+from graphnetz._core.errors import UsageError
+from graphnetz.stats._common import RELATIVE_TOLERANCE, Bools, Floats, check_share, mid_ranks, score_table
+from graphnetz.stats.corrections import adjust
+from graphnetz.stats.paired import paired_test
+
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class FriedmanResult:
+    """Omnibus test that all models rank alike.
+
+    ``chi2`` is the statistic without tie correction (GraphNetz paper, eq. 6), ``chi2_ties`` the
+    corrected one, ``f`` the Iman-Davenport statistic built on the latter. ``p`` decides, and
+    ``decided_by`` names where it comes from: ``"permutation"`` below 10 tasks or 5 models, where the
+    approximations are off, and ``"f"`` otherwise.
+    """
+
+    n: int
+    k: int
+    mean_ranks: Floats
+    chi2: float
+    p_chi2: float
+    chi2_ties: float
+    p_ties: float
+    f: float
+    p_f: float
+    p_permutation: float
+    p: float
+    rejected: bool
+    alpha: float
+    decided_by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class NemenyiResult:
+    """Critical difference of mean ranks.
+
+    ``order`` lists model indices from best to worst mean rank. ``cliques`` are the maximal runs of
+    two or more models, in that order, whose mean ranks span at most ``cd``: no two models of a
+    clique can be told apart. A model in no clique differs from every other one.
+    """
+
+    cd: float
+    q: float
+    alpha: float
+    order: tuple[int, ...]
+    cliques: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class WilcoxonHolmResult:
+    """Pairwise Wilcoxon tests over tasks with Holm correction (Benavoli et al. 2016)."""
+
+    pairs: tuple[tuple[int, int], ...]
+    p_raw: Floats
+    p_adjusted: Floats
+    rejected: Bools
+    mean_ranks: Floats
+    order: tuple[int, ...]
+    cliques: tuple[tuple[int, ...], ...]
+    alpha: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RankStability:
+    """How the ranking would move if other tasks of the same kind had been drawn.
+
+    ``p_best[i]`` is the share of resampled task lists in which model i has the best mean rank (ties
+    shared), ``p_order[i, j]`` the share in which i ranks better than j (a tie counts half; 0.5 on
+    the diagonal), ``mean_rank_low/high`` the percentile interval of each mean rank.
+    """
+
+    p_best: Floats
+    mean_rank_low: Floats
+    mean_rank_high: Floats
+    p_order: Floats
+
+
+def rank_rows(values: npt.ArrayLike, greater_is_better: Sequence[bool]) -> Floats:
+    """Rank the models of every task; 1 is best, ties share their mean rank.
+
+    Parameters
+    ----------
+    values
+        Scores ``[task, model]`` without NaN.
+    greater_is_better
+        One direction per task.
+
+    Examples
+    --------
+    >>> rank_rows([[0.8, 0.9, 0.8], [1.0, 2.0, 3.0]], [True, False]).tolist()
+    [[2.5, 1.0, 2.5], [1.0, 2.0, 3.0]]
+    """
+    table, better = score_table(values, greater_is_better)
+    signed = np.where(better[:, None], -table, table)
+    rows = [mid_ranks(row, RELATIVE_TOLERANCE * np.abs(row)) for row in signed]
+    return np.array(rows).reshape(table.shape)
+
+
+def friedman_chi2(mean_ranks: npt.ArrayLike, n: int) -> float:
+    """Friedman statistic of ``n`` tasks from the mean ranks alone, without tie correction (eq. 6)."""
+    means = np.asarray(mean_ranks, dtype=np.float64)
+    k = means.size
+    return float(12 * n / (k * (k + 1)) * ((means**2).sum() - k * (k + 1) ** 2 / 4))
+
+
+def friedman(
+    ranks: npt.ArrayLike,
+    *,
+    alpha: float = 0.05,
+    permutations: int = 10_000,
+    seed: int = 0,
+) -> FriedmanResult:
+    """Test whether the models' mean ranks differ more than chance allows.
+
+    Parameters
+    ----------
+    ranks
+        Output of `rank_rows`, ``[task, model]``.
+    alpha
+        Level of the decision.
+    permutations, seed
+        Number and seed of the within-task permutations used below 10 tasks or 5 models.
+    """
+    check_share(alpha, "alpha")
+    table = np.asarray(ranks, dtype=np.float64)
+    if table.ndim != 2:
+        raise UsageError(f"ranks have {table.ndim} dimensions; pass a table of tasks x models from rank_rows.")
+    n, k = table.shape
+    means = table.mean(axis=0) if n else np.full(k, math.nan)
+    if n < 2 or k < 2:
+        reason = f"ranking needs at least 2 tasks and 2 models, here {n} and {k}"
+        return _no_friedman(n, k, means, alpha, reason)
+    chi2 = max(0.0, friedman_chi2(means, n))
+    spread = (table**2).sum() - n * k * (k + 1) ** 2 / 4
+    if spread <= 0:
+        return _no_friedman(n, k, means, alpha, "all models tie on every task")
+    chi2_ties = float((k - 1) * n**2 * ((means - (k + 1) / 2) ** 2).sum() / spread)
+    room = n * (k - 1) - chi2_ties
+    # Every task giving the same order leaves no residual: F is infinite and its p is 0.
+    f = (n - 1) * chi2_ties / room if room > 1e-9 else math.inf
+    p_f = float(special.fdtrc(k - 1, (k - 1) * (n - 1), f)) if math.isfinite(f) else 0.0
+    small = n < 10 or k < 5
+    p_permutation = _friedman_permutation(table, permutations, seed) if small else math.nan
+    p = p_permutation if small else p_f
+    return FriedmanResult(
+        n,
+        k,
+        means,
+        chi2,
+        float(special.chdtrc(k - 1, chi2)),
+        chi2_ties,
+        float(special.chdtrc(k - 1, chi2_ties)),
+        f,
+        p_f,
+        p_permutation,
+        p,
+        p <= alpha,
+        alpha,
+        "permutation" if small else "f",
+    )
+
+
+def nemenyi(mean_ranks: npt.ArrayLike, n: int, *, alpha: float = 0.05) -> NemenyiResult:
+    """Return the Nemenyi critical difference of ``n`` tasks and the cliques it leaves.
+
+    Read it only after `friedman` rejected. Two models differ when their mean ranks are more than
+    ``cd`` apart; q is the studentised range quantile over the square root of 2 (Demsar 2006).
+    """
+    check_share(alpha, "alpha")
+    means = np.asarray(mean_ranks, dtype=np.float64)
+    k = means.size
+    if k < 2 or n < 1:
+        raise UsageError(f"A critical difference needs at least 2 models and 1 task, here {k} and {n}.")
+    q = _nemenyi_q(k, alpha)
+    cd = q * math.sqrt(k * (k + 1) / (6 * n))
+    order = _order(means)
+    # A span that equals cd up to rounding is still inside: the rule is "more than cd apart".
+    cliques = _cliques(order, lambda i, j: bool(abs(means[i] - means[j]) <= cd * (1 + 1e-12)))
+    return NemenyiResult(cd, q, alpha, order, cliques)
+
+
+def wilcoxon_holm(values: npt.ArrayLike, greater_is_better: Sequence[bool], alpha: float = 0.05) -> WilcoxonHolmResult:
+    """Compare every two models over tasks by the Wilcoxon signed-rank test with Holm correction.
+
+    Unlike Nemenyi, the verdict on two models does not depend on which others were ranked with them
+    (Benavoli et al. 2016). It ranks score differences between tasks, so it assumes that a large
+    difference on one task is comparable with a large one on another.
+    """
+    check_share(alpha, "alpha")
+    table, better = score_table(values, greater_is_better)
+    signed = np.where(better[:, None], table, -table)
+    k = table.shape[1]
+    pairs = tuple(combinations(range(k), 2))
+    tests = [paired_test(signed[:, i], signed[:, j], method="wilcoxon") for i, j in pairs]
+    raw = np.array([test.p for test in tests], dtype=np.float64)
+    adjusted = adjust(raw)
+    rejected = adjusted <= alpha
+    apart = {pair for pair, yes in zip(pairs, rejected, strict=True) if yes}
+    means = rank_rows(table, greater_is_better).mean(axis=0)
+    order = _order(means)
+    cliques = _cliques(order, lambda i, j: (min(i, j), max(i, j)) not in apart)
+    smallest = 2.0 ** (1 - table.shape[0]) * len(pairs)
+    reason = ""
+    if smallest > alpha:
+        reason = f"{table.shape[0]} tasks cannot reach {alpha} after Holm over {len(pairs)} pairs, whatever the scores"
+    return WilcoxonHolmResult(pairs, raw, adjusted, rejected, means, order, cliques, alpha, reason)
+
+
+def rank_stability(
+    values: npt.ArrayLike,
+    greater_is_better: Sequence[bool],
+    *,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> RankStability:
+    """Resample the tasks with replacement and see how the mean ranks move."""
+    check_share(level, "level")
+    ranks = rank_rows(values, greater_is_better)
+    n, k = ranks.shape
+    if n == 0 or n_resamples < 1:
+        raise UsageError(f"Rank stability needs at least 1 task and 1 resample, here {n} and {n_resamples}.")
+    # Twice a rank sum is a whole number, so ties between models are exact.
+    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    sums = np.rint(weights @ (2 * ranks))
+    best = sums == sums.min(axis=1, keepdims=True)
+    p_best = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+    p_order = np.empty((k, k))
+    for i in range(k):  # one model at a time keeps memory at resamples x models
+        mine = sums[:, i : i + 1]
+        p_order[i] = ((mine < sums) + 0.5 * (mine == sums)).mean(axis=0)
+    low, high = np.quantile(sums / (2 * n), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return RankStability(p_best, low, high, p_order)
+
+
+@lru_cache(maxsize=256)
+def _nemenyi_q(k: int, alpha: float) -> float:
+    return float(studentized_range.ppf(1 - alpha, k, np.inf)) / math.sqrt(2)
+
+
+def _order(mean_ranks: Floats) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argsort(mean_ranks, kind="stable"))
+
+
+def _cliques(order: tuple[int, ...], together: Callable[[int, int], bool]) -> tuple[tuple[int, ...], ...]:
+    """Maximal runs of ``order`` in which every two models are ``together``."""
+    runs: list[tuple[int, int]] = []
+    for start in range(len(order)):
+        stop = start + 1
+        while stop < len(order) and all(together(order[i], order[stop]) for i in range(start, stop)):
+            stop += 1
+        if stop - start > 1 and (not runs or stop > runs[-1][1]):
+            runs.append((start, stop))
+    return tuple(order[start:stop] for start, stop in runs)
+
+
+def _friedman_permutation(ranks: Floats, permutations: int, seed: int) -> float:
+    """Share of within-task permutations whose rank sums spread at least as much as the observed."""
+    if permutations < 1:
+        raise UsageError(f"permutations={permutations} is too small; pass at least 1, better 10,000.")
+    rng = np.random.default_rng(seed)
+    doubled = np.rint(2 * ranks)  # whole numbers: equal statistics compare as equal
+    observed = (doubled.sum(axis=0) ** 2).sum()
+    step = max(1, _CHUNK // doubled.size)
+    hits = 0
+    for start in range(0, permutations, step):
+        block = np.broadcast_to(doubled, (min(step, permutations - start), *doubled.shape))
+        sums = rng.permuted(block, axis=2).sum(axis=1)
+        hits += int(((sums**2).sum(axis=1) >= observed).sum())
+    return (1 + hits) / (1 + permutations)
+
+
+def _no_friedman(n: int, k: int, means: Floats, alpha: float, reason: str) -> FriedmanResult:
+    nan = math.nan
+    return FriedmanResult(n, k, means, nan, nan, nan, nan, nan, nan, nan, nan, False, alpha, "none", reason)
