@@ -1,0 +1,164 @@
+"""Unpack archives of strangers: nothing outside the folder, no links, no bombs, whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import lzma
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO
+
+from filelock import FileLock
+
+from graphnetz._core.errors import DataError
+
+MAX_BYTES = 200 << 30
+MAX_FILES = 2_000_000
+MAX_RATIO = 250.0
+RATIO_FLOOR = 64 << 20
+"""Below this size a high ratio is harmless: a column of zeros compresses a thousandfold."""
+
+_BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
+
+
+def unpack(
+    archive: str | Path,
+    folder: str | Path,
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_files: int = MAX_FILES,
+    max_ratio: float = MAX_RATIO,
+) -> Path:
+    """Unpack a zip or tar archive into ``folder``, which appears whole or not at all.
+
+    An existing ``folder`` is returned as it is: it can only be there when it is complete.
+
+    Raises
+    ------
+    DataError
+        The archive is broken, names a place outside the folder, holds links or devices, or unpacks
+        to far more than it weighs. Nothing is left behind.
+    """
+    archive, folder = Path(archive), Path(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(str(folder.parent / f".{folder.name}.lock")):
+        if folder.is_dir():
+            return folder
+        budget = _Budget(archive, max_bytes=max_bytes, max_files=max_files, max_ratio=max_ratio)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            for name, source in _members(archive):
+                _write(source, scratch.joinpath(*safe_parts(name, archive).parts), budget)
+            scratch.chmod(0o755)
+            scratch.rename(folder)
+        except BaseException as error:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise _clear(error, archive) from error
+    return folder
+
+
+def safe_parts(name: str, archive: Path) -> PurePosixPath:
+    """Return a member's name as a relative path, or refuse it."""
+    path = PurePosixPath(name)
+    windows = PureWindowsPath(name)
+    if (
+        not name.strip("/ ")
+        or path.is_absolute()
+        or windows.drive
+        or windows.is_absolute()
+        or ".." in path.parts
+        or ".." in windows.parts
+        or "\x00" in name
+    ):
+        raise DataError(f"{archive.name!r} names {name!r}, which lies outside its folder; it was not unpacked.")
+    return path
+
+
+class _Budget:
+    """Counts what really comes out, since the sizes in an archive's headers may lie."""
+
+    def __init__(self, archive: Path, *, max_bytes: int, max_files: int, max_ratio: float) -> None:
+        self.archive = archive
+        self.packed = max(1, archive.stat().st_size)
+        self.max_bytes = max_bytes
+        self.max_files = max_files
+        self.max_ratio = max_ratio
+        self.files = 0
+        self.total = 0
+
+    def file(self) -> None:
+        self.files += 1
+        if self.files > self.max_files:
+            raise DataError(f"{self.archive.name!r} holds more than {self.max_files} files; it was not unpacked.")
+
+    def add(self, count: int) -> None:
+        self.total += count
+        bomb = self.total > max(RATIO_FLOOR, self.max_ratio * self.packed)
+        if self.total > self.max_bytes or bomb:
+            raise DataError(
+                f"{self.archive.name!r} ({self.packed} bytes) unpacks to more than {self.total} bytes, "
+                "which looks like a decompression bomb; it was not unpacked."
+            )
+
+
+def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    if zipfile.is_zipfile(archive):
+        yield from _zip_members(archive)
+    elif tarfile.is_tarfile(archive):
+        yield from _tar_members(archive)
+    else:
+        raise DataError(f"{archive.name!r} is neither a zip nor a tar archive. Remove it and fetch it again.")
+
+
+def _zip_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(archive) as source:
+        for entry in source.infolist():
+            safe_parts(entry.filename, archive)
+            if entry.is_dir():
+                continue
+            mode = entry.external_attr >> 16
+            if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
+                raise DataError(f"{archive.name!r} holds the link or device {entry.filename!r}; it was not unpacked.")
+            if entry.flag_bits & 0x1:
+                raise DataError(f"{archive.name!r} is encrypted; it was not unpacked.")
+            with source.open(entry) as stream:
+                yield entry.filename, stream
+
+
+def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with tarfile.open(archive) as source:
+        for entry in source:
+            if entry.isdir():
+                if entry.name.strip("./"):
+                    safe_parts(entry.name, archive)
+                continue
+            safe_parts(entry.name, archive)
+            stream = source.extractfile(entry) if entry.isreg() else None
+            if stream is None:
+                raise DataError(f"{archive.name!r} holds the link or device {entry.name!r}; it was not unpacked.")
+            yield entry.name, stream
+
+
+def _write(source: IO[bytes], target: Path, budget: _Budget) -> None:
+    budget.file()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with open(target, "xb") as sink:  # "x": two members of one name are refused
+        while chunk := source.read(1 << 20):
+            budget.add(len(chunk))
+            sink.write(chunk)
+
+
+def _clear(error: BaseException, archive: Path) -> BaseException:
+    if isinstance(error, FileExistsError | NotADirectoryError | IsADirectoryError):
+        return DataError(f"{archive.name!r} holds two members of one name; it was not unpacked.")
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DataError(f"The disk is full while unpacking {archive.name!r}; nothing was kept. Free some space.")
+    if isinstance(error, _BROKEN) or (isinstance(error, OSError) and error.errno is None):
+        return DataError(f"{archive.name!r} is broken ({error}). Remove it and fetch it again.")
+    return error

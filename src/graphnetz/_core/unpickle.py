@@ -1,0 +1,155 @@
+"""Read the few public raw files that are pickles, without letting them call anything.
+
+A pickle is a program. Here it may only name the constructors of arrays, sparse matrices, plain
+containers and tensors; everything else is refused, and nothing is read without a pinned sha256.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import hashlib
+import importlib
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+from graphnetz._core.errors import DataError
+
+_PLAIN = frozenset({"list", "dict", "set", "frozenset", "tuple", "int", "float", "complex", "bool", "str", "bytes"})
+_NUMPY = {
+    "numpy": frozenset({"ndarray", "dtype"}),
+    "multiarray": frozenset({"_reconstruct", "scalar"}),
+    "numeric": frozenset({"_frombuffer"}),
+}
+_SPARSE = frozenset({"csr_matrix", "csc_matrix", "coo_matrix", "lil_matrix", "dok_matrix"})
+_TENSORS = frozenset({"_rebuild_tensor", "_rebuild_tensor_v2"})
+_STORAGES = frozenset(
+    f"{kind}Storage" for kind in ("Float", "Double", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16")
+)
+
+
+def read_pickle(path: str | Path, *, sha256: str, encoding: str = "latin1") -> Any:
+    """Return the arrays in a pickle whose sha256 is the pinned one.
+
+    Parameters
+    ----------
+    path
+        The file. It is read once: the bytes that are hashed are the bytes that are parsed.
+    sha256
+        The pinned hash; there is no way to read a pickle without one.
+    encoding
+        How strings of Python 2 are decoded.
+
+    Raises
+    ------
+    DataError
+        The hash differs, the pickle names anything but array constructors, or it is broken.
+    """
+    content = Path(path).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != sha256.lower():
+        raise DataError(
+            f"{Path(path).name!r} has the sha256 {digest}, pinned is {sha256}; a pickle is only read when they agree."
+        )
+    return loads(content, name=Path(path).name, encoding=encoding)
+
+
+def loads(content: bytes, *, name: str = "pickle", encoding: str = "latin1") -> Any:
+    """Parse pickled bytes with the restricted set of constructors; the caller vouches for the bytes."""
+    try:
+        return _Unpickler(io.BytesIO(content), encoding=encoding).load()
+    except DataError as error:
+        raise DataError(f"{name!r} was refused: {error}") from error
+    except Exception as error:
+        raise DataError(f"{name!r} is not a readable pickle of arrays ({type(error).__name__}: {error}).") from error
+
+
+def read_torch(path: str | Path) -> Any:
+    """Return the tensors and plain containers of a ``.pt`` file; PyTorch's own restricted reader refuses the rest."""
+    import torch
+
+    try:
+        with torch.serialization.safe_globals(_numpy_globals()):
+            return torch.load(str(path), map_location="cpu", weights_only=True)
+    except Exception as error:
+        text = " ".join(str(error).split())[:200]
+        raise DataError(
+            f"{Path(path).name!r} is not a file of tensors and plain containers, and was not read ({text})."
+        ) from error
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """Return an allowed constructor; refuse every other name."""
+        found = _allowed(module, name)
+        if found is None:
+            raise DataError(f"it names {module}.{name}, which is not a constructor of arrays.")
+        return found
+
+    def persistent_load(self, pid: Any) -> Any:  # noqa: ARG002
+        """Refuse references outside the file."""
+        raise DataError("it refers to something outside the file.")
+
+
+def _allowed(module: str, name: str) -> Any:
+    if module in ("builtins", "__builtin__") and name in _PLAIN:
+        return getattr(builtins, name)
+    if module == "collections" and name in ("OrderedDict", "defaultdict"):
+        return getattr(collections, name)
+    if (module, name) == ("_codecs", "encode"):
+        return _encode
+    top, _, rest = module.partition(".")
+    if top == "numpy":
+        return _numpy_constructor(rest, name)
+    if top == "scipy" and rest.startswith("sparse") and name in _SPARSE:
+        return getattr(importlib.import_module("scipy.sparse"), name)
+    if top == "torch":
+        return _torch_constructor(rest, name)
+    return None
+
+
+def _numpy_constructor(rest: str, name: str) -> Any:
+    key = rest.rpartition(".")[2] or "numpy"
+    if rest not in ("", "core.multiarray", "_core.multiarray", "core.numeric", "_core.numeric"):
+        return None
+    if name not in _NUMPY[key]:
+        return None
+    if key == "numpy":
+        return getattr(importlib.import_module("numpy"), name)
+    return getattr(importlib.import_module(f"numpy._core.{key}"), name)
+
+
+def _torch_constructor(rest: str, name: str) -> Any:
+    if rest == "_utils" and name in _TENSORS:
+        return getattr(importlib.import_module("torch._utils"), name)
+    if rest == "storage" and name == "_load_from_bytes":
+        return _storage_from_bytes
+    if rest == "" and (name in _STORAGES or name == "Size"):
+        return getattr(importlib.import_module("torch"), name)
+    return None
+
+
+def _encode(text: str, encoding: str = "latin1") -> bytes:
+    """Stand in for ``_codecs.encode``, which old pickles use for bytes, without its other codecs."""
+    if encoding not in ("latin1", "latin-1"):
+        raise DataError(f"it asks for the codec {encoding!r}.")
+    return text.encode("latin1")
+
+
+def _storage_from_bytes(content: bytes) -> Any:
+    """Stand in for the loader inside pickled tensors, which would unpickle without limits."""
+    import torch
+
+    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+
+
+def _numpy_globals() -> list[Any]:
+    """Return the constructors that plain numpy arrays and numbers inside a ``.pt`` file need."""
+    import numpy as np
+    from numpy._core import multiarray
+
+    kinds = [np.dtype(code) for code in ("i1", "i2", "i4", "i8", "u1", "f2", "f4", "f8", "?")]
+    old = [(getattr(multiarray, name), f"numpy.core.multiarray.{name}") for name in ("_reconstruct", "scalar")]
+    return [*old, multiarray._reconstruct, multiarray.scalar, np.ndarray, np.dtype, *{type(kind) for kind in kinds}]
