@@ -1,6 +1,7 @@
 """The vocabulary: small frozen records that every layer shares. No torch, pandas or matplotlib."""
 
 from graphnetz.records.cells import Cell, CellResult, Predictions, Status
+from graphnetz.records.graphs import GraphList
 from graphnetz.records.protocol import Plateau, Protocol
 from graphnetz.records.scores import ScoreTable
 from graphnetz.records.section import Figure, Section, Table
@@ -11,6 +12,7 @@ __all__ = [
     "CellResult",
     "DatasetCard",
     "Figure",
+    "GraphList",
     "Plateau",
     "Predictions",
     "Protocol",

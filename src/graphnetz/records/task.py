@@ -5,16 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 Replication = Literal["init", "resplit", "fold", "regenerate"]
 """What a seed varies: initialisation on a fixed split, a fresh random split, a fold, fresh data."""
 
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DatasetCard:
     """Everything the product knows about a dataset before loading it.
 
@@ -30,7 +26,7 @@ class DatasetCard:
     source: str = ""
     licence: str = ""
     citation: str = ""
-    checksum: Mapping[str, str] = _EMPTY
+    checksum: Mapping[str, str] = field(default_factory=dict)
     simulated: bool = False
     offline: bool = False
     graphs: int | None = None
@@ -39,7 +35,7 @@ class DatasetCard:
     features: int | None = None
     classes: int | None = None
     extra: str | None = None
-    protocol: Mapping[str, Any] = _EMPTY
+    protocol: Mapping[str, Any] = field(default_factory=dict)
     curated: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     mirror: tuple[str, ...] = ()
@@ -78,7 +74,7 @@ class Task:
     card: DatasetCard | None = field(default=None, compare=False)
     replication: Replication | None = None
     metric: str | None = None
-    protocol: Mapping[str, Any] = field(default=_EMPTY, compare=False)
+    protocol: Mapping[str, Any] = field(default_factory=dict, compare=False)
     transform: Callable[[Any], Any] | None = field(default=None, compare=False)
     category: str | None = None
     graph: str | None = None

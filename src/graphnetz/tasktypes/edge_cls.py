@@ -1,0 +1,116 @@
+"""Edge classification: a label per edge, on one graph or many (tours, flows, matchings)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from graphnetz._core.errors import DataError
+from graphnetz._core.rng import generator
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, task_type, to_numpy
+from graphnetz.tasktypes.graph_level import evaluation_batches
+from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
+from graphnetz.tasktypes.heads import EdgeHead, EmbedInput, embedded
+from graphnetz.tasktypes.packing import PackedGraphs, pack
+
+
+@task_type
+class EdgeClassification(TaskType):
+    """A model returns one row per column of ``edge_index``."""
+
+    name = "edge_cls"
+    label = "edge classification"
+    metrics = ("f1", "acc", "balanced_acc", "auc", "ap")
+    defaults = MappingProxyType({"lr": 1e-3, "weight_decay": 0.0, "batch_size": 32})
+
+    def split(self, dataset: Any, seed: int) -> Split:
+        graphs = as_graphs(dataset, "Edge classification")
+        packed = pack(graphs)
+        if "edge_label" not in packed.edge:
+            raise DataError("Edge classification needs edge_label with one class number per column of edge_index.")
+        label = packed.edge["edge_label"].long().reshape(-1)
+        if torch.unique(label).numel() < 2:
+            raise DataError("All edges have the same label: there is nothing to learn. Check edge_label.")
+        # The label must not reach the models as an attribute of the batch.
+        packed = PackedGraphs(
+            packed.node_ptr, packed.edge_ptr, packed.edge_index, packed.node,
+            {key: value for key, value in packed.edge.items() if key != "edge_label"}, packed.graph,
+        )  # fmt: skip
+        data: Any = packed
+        if len(graphs) == 1:
+            data = packed.select(torch.zeros(1, dtype=torch.long))
+            parts, edges, replication = *_by_edge(data.edge_index, label.numel(), seed), "resplit"
+        else:
+            given = given_split(dataset, seed)
+            parts, replication = given if given is not None else (random_split(len(graphs), seed), "resplit")
+            edges = {part: packed.select(index).edge_id for part, index in parts.items()}
+        edge = packed.edge.get("edge_attr")
+        classes = int(label.max()) + 1
+        return Split(
+            data=data,
+            **parts,
+            dims=Dims(
+                packed.node["x"].size(1), classes, None if edge is None else edge.size(1),
+                vocabulary=vocabulary(packed.node["x"]),
+            ),
+            metric="f1" if classes == 2 else "balanced_acc",
+            replication=replication,  # type: ignore[arg-type]
+            targets={part: to_numpy(label[index]) for part, index in edges.items()},
+            n_train=edges["train"].numel(),
+            n_test=edges["test"].numel(),
+            cache={"label": label},
+        )  # fmt: skip
+
+    def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
+        return EdgeHead(embedded(build, dims, hidden, hidden), hidden, dims.out_channels, dims.edge_dim or 0)
+
+    def wrap(self, model: nn.Module, dims: Dims, hidden: int) -> nn.Module:
+        return EmbedInput(dims.vocabulary, hidden, model) if dims.vocabulary else model
+
+    def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
+        if not isinstance(split.data, PackedGraphs):
+            yield split.data
+            return
+        for index in split.train[torch.randperm(split.train.numel())].split(batch_size):
+            yield split.data.select(index)
+
+    def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
+        out, label = model(batch), split.cache["label"]
+        if isinstance(split.data, PackedGraphs):
+            return self.criterion(out, label[batch.edge_id])
+        return self.criterion(out[split.train], label[split.train])
+
+    def criterion(self, score: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(score, target)
+
+    def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
+        if not isinstance(split.data, PackedGraphs):
+            out = model(split.data)
+            return {part: out[split.part(part)] for part in parts}
+        return {part: torch.cat([model(b) for b in evaluation_batches(split, part)]) for part in parts}
+
+
+def _by_edge(edge_index: Tensor, count: int, seed: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Random 80/10/10 of node pairs; both directions of a pair stay together."""
+    low, high = edge_index.min(0).values, edge_index.max(0).values
+    _, pair = torch.unique(low * (int(edge_index.max()) + 1) + high, return_inverse=True)
+    total = int(pair.max()) + 1
+    order = torch.from_numpy(generator("edge_cls", seed).permutation(total))
+    position = torch.empty(total, dtype=torch.long)
+    position[order] = torch.arange(total)
+    rank = position[pair]
+    first, second = int(total * 0.8), int(total * 0.9)
+    if first < 1 or second <= first or second >= total:
+        raise DataError(f"Edge classification on one graph needs at least 10 distinct edges, got {total}.")
+    edges = {
+        "train": (rank < first).nonzero().squeeze(1),
+        "val": ((rank >= first) & (rank < second)).nonzero().squeeze(1),
+        "test": (rank >= second).nonzero().squeeze(1),
+    }
+    del count
+    return edges, edges

@@ -1,0 +1,69 @@
+"""What graph classification and graph regression share: mini-batches of packed graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphnetz._core.errors import DataError
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType
+from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
+from graphnetz.tasktypes.heads import EmbedInput, GraphHead, embedded
+from graphnetz.tasktypes.packing import PackedGraphs, pack
+
+
+class GraphLevel(TaskType):
+    """One target per graph."""
+
+    defaults = MappingProxyType({"lr": 1e-3, "weight_decay": 0.0, "batch_size": 32})
+
+    def packed(self, dataset: Any, seed: int, *, target: str = "y") -> tuple[PackedGraphs, dict[str, Tensor], Any]:
+        """Check, pack and split by graphs."""
+        graphs = as_graphs(dataset, self.label.capitalize())
+        packed = pack(graphs)
+        if target not in packed.graph:
+            raise DataError(f"{self.label.capitalize()} needs {target} with one value (or one row) per graph.")
+        given = given_split(dataset, seed)
+        parts, replication = given if given is not None else (random_split(len(graphs), seed), "resplit")
+        for part, index in parts.items():
+            if index.numel() == 0 or int(index.max()) >= len(graphs) or int(index.min()) < 0:
+                raise DataError(f"The {part} split is empty or points outside the {len(graphs)} graphs.")
+        return packed, parts, replication
+
+    @staticmethod
+    def dims_of(packed: PackedGraphs, out: int, out_graph: int | None = None) -> Dims:
+        """Widths of the packed features."""
+        edge = packed.edge.get("edge_attr")
+        x = packed.node["x"]
+        return Dims(x.size(1), out, None if edge is None else edge.size(1), vocabulary=vocabulary(x), out_graph=out_graph)
+
+    def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
+        return GraphHead(embedded(build, dims, hidden, hidden), hidden, dims.out_channels)
+
+    def wrap(self, model: nn.Module, dims: Dims, hidden: int) -> nn.Module:
+        return EmbedInput(dims.vocabulary, hidden, model) if dims.vocabulary else model
+
+    def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
+        for index in split.train[torch.randperm(split.train.numel())].split(batch_size):
+            yield split.data.select(index)
+
+    def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
+        return {part: torch.cat([self.output(model, batch) for batch in evaluation_batches(split, part)]) for part in parts}
+
+    def output(self, model: nn.Module, batch: Any) -> Tensor:
+        """The model's rows for one batch."""
+        out: Tensor = model(batch)
+        return out
+
+
+def evaluation_batches(split: Split, part: str) -> list[Any]:
+    """Evaluation batches, made once per split."""
+    key = f"batches_{part}"
+    if key not in split.cache:
+        split.cache[key] = [split.data.select(piece) for piece in split.data.chunks(split.part(part))]
+    batches: list[Any] = split.cache[key]
+    return batches

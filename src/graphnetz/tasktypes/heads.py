@@ -1,0 +1,133 @@
+"""Adapters: what turns a node-level encoder into a model of each task (GraphNetz, section 2)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import global_add_pool, global_max_pool, global_mean_pool
+
+from graphnetz.tasktypes.base import Dims, EncoderBuilder
+
+_POOLS = {"mean": global_mean_pool, "sum": global_add_pool, "max": global_max_pool}
+
+
+class EmbedInput(nn.Module):
+    """Sum of one embedding per integer feature column, in front of any model."""
+
+    def __init__(self, vocabulary: tuple[int, ...], width: int, inner: nn.Module) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(size, width) for size in vocabulary)
+        self.inner = inner
+
+    def forward(self, data: Data) -> Any:
+        """Replace ``data.x`` by its embedding and go on."""
+        view = copy.copy(data)  # shallow: the caller's graph keeps its category numbers
+        x = data.x
+        view.x = torch.stack([table(x[:, c]) for c, table in enumerate(self.tables)]).sum(0)
+        return self.inner(view)
+
+
+def embedded(build: EncoderBuilder, dims: Dims, hidden: int, out: int) -> nn.Module:
+    """Build an encoder, behind an embedding when features are categories."""
+    if not dims.vocabulary:
+        return build(dims.in_channels, hidden, out)
+    return EmbedInput(dims.vocabulary, hidden, build(hidden, hidden, out))
+
+
+class GraphHead(nn.Module):
+    """Pool node embeddings, then one linear layer."""
+
+    def __init__(self, encoder: nn.Module, hidden_channels: int, out_channels: int, pool: str = "mean") -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = nn.Linear(hidden_channels, out_channels)
+        self.pool = _POOLS[pool]
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per graph."""
+        z = self.encoder(data)
+        batch = data.batch if data.batch is not None else z.new_zeros(z.size(0), dtype=torch.long)
+        return self.head(self.pool(z, batch, size=getattr(data, "num_graphs", None)))
+
+
+class LinkHead(nn.Module):
+    """Score a pair by the dot product of its embeddings."""
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def encode(self, data: Data) -> Tensor:
+        """Return one embedding per node."""
+        return self.encoder(data)
+
+    @staticmethod
+    def decode(z: Tensor, edge_label_index: Tensor) -> Tensor:
+        """Return one logit per pair."""
+        return (z[edge_label_index[0]] * z[edge_label_index[1]]).sum(dim=-1)
+
+    def forward(self, data: Data) -> Tensor:
+        """Alias of `encode`."""
+        return self.encode(data)
+
+
+class DistMultHead(nn.Module):
+    """Score a triple by the DistMult product (Yang et al., 2015)."""
+
+    def __init__(self, encoder: nn.Module, hidden_channels: int, num_relations: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.relation = nn.Parameter(torch.empty(num_relations, hidden_channels))
+        nn.init.xavier_uniform_(self.relation)
+
+    def encode(self, data: Data) -> Tensor:
+        """Return one embedding per entity."""
+        return self.encoder(data)
+
+    def decode(self, z: Tensor, edge_label_index: Tensor, edge_type: Tensor) -> Tensor:
+        """Return one logit per triple."""
+        return (z[edge_label_index[0]] * self.relation[edge_type] * z[edge_label_index[1]]).sum(dim=-1)
+
+    def forward(self, data: Data) -> Tensor:
+        """Alias of `encode`."""
+        return self.encode(data)
+
+
+class EdgeHead(nn.Module):
+    """Classify an edge from both ends' embeddings and, where there are any, its own attributes."""
+
+    def __init__(self, encoder: nn.Module, hidden_channels: int, out_channels: int, edge_dim: int = 0) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.edge_dim = edge_dim
+        self.head = nn.Sequential(
+            nn.Linear(2 * hidden_channels + edge_dim, hidden_channels), nn.ReLU(), nn.Linear(hidden_channels, out_channels)
+        )
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per edge of ``data.edge_index``."""
+        z = self.encoder(data)
+        rows = [z[data.edge_index[0]], z[data.edge_index[1]]]
+        if self.edge_dim:
+            rows.append(data.edge_attr)
+        return self.head(torch.cat(rows, dim=1))
+
+
+class MultiHead(nn.Module):
+    """Node and graph targets from one encoder."""
+
+    def __init__(self, encoder: nn.Module, hidden_channels: int, out_node: int, out_graph: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.node = nn.Linear(hidden_channels, out_node)
+        self.graph = nn.Linear(hidden_channels, out_graph)
+
+    def forward(self, data: Data) -> tuple[Tensor, Tensor]:
+        """Return node outputs and graph outputs."""
+        z = self.encoder(data)
+        pooled = global_mean_pool(z, data.batch, size=getattr(data, "num_graphs", None))
+        return self.node(z), self.graph(pooled)

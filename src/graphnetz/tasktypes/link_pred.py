@@ -1,0 +1,180 @@
+"""Link prediction: held-out pairs of a graph, supplied pairs, or triples of a knowledge graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import DataError
+from graphnetz._core.rng import generator
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, as_float, task_type
+from graphnetz.tasktypes.graphs import as_graphs, edge_features, features_of, vocabulary
+from graphnetz.tasktypes.heads import DistMultHead, LinkHead, embedded
+from graphnetz.tasktypes.pairs import (
+    Pairs,
+    corrupt_tails,
+    labelled,
+    sample_non_edges,
+    triple_codes,
+    unordered_pairs,
+)
+
+VALIDATION, TEST = 0.05, 0.10
+"""Shares of pairs held out, as in the GraphNetz paper."""
+
+_RELATIONAL = ("train_edge_index", "train_edge_type", "valid_edge_index", "test_edge_index")
+_SUPPLIED = ("val_pos_edge_index", "val_neg_edge_index", "test_pos_edge_index", "test_neg_edge_index")
+
+
+@task_type
+class LinkPrediction(TaskType):
+    """Binary cross-entropy on pairs with as many negatives; a model gives ``encode`` and ``decode``."""
+
+    name = "link_pred"
+    label = "link prediction"
+    metrics = ("auc", "ap", "hits@10", "hits@50", "mrr")
+    defaults = MappingProxyType({"lr": 1e-2, "weight_decay": 0.0})
+
+    def split(self, dataset: Any, seed: int) -> Split:
+        graph = as_graphs(dataset, "Link prediction")[0]
+        if all(key in graph for key in _RELATIONAL):
+            return _relational(graph, seed)
+        if all(key in graph for key in _SUPPLIED):
+            return _supplied(graph, seed)
+        return _held_out(graph, seed)
+
+    def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
+        encoder = embedded(build, dims, hidden, hidden)
+        return LinkHead(encoder) if dims.num_relations is None else DistMultHead(encoder, hidden, dims.num_relations)
+
+    def wrap(self, model: nn.Module, dims: Dims, hidden: int) -> nn.Module:
+        if hasattr(model, "encode") and hasattr(model, "decode"):
+            return model
+        return self.adapt(lambda *_: model, dims, hidden)
+
+    def direct_channels(self, dims: Dims, hidden: int) -> tuple[int, int]:
+        return (hidden if dims.vocabulary else dims.in_channels), hidden
+
+    def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
+        yield split.data
+
+    def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
+        return self.criterion(_decode(model, model.encode(batch), split.train), split.train.label)  # type: ignore[operator]
+
+    def criterion(self, score: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(score, as_float(target))
+
+    def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
+        z = model.encode(split.data)  # type: ignore[operator]
+        return {part: _decode(model, z, split.part(part)) for part in parts}
+
+
+def _decode(model: nn.Module, z: Tensor, pairs: Pairs) -> Tensor:
+    if pairs.relation is None:
+        return model.decode(z, pairs.index)  # type: ignore[operator,no-any-return]
+    return model.decode(z, pairs.index, pairs.relation)  # type: ignore[operator,no-any-return]
+
+
+def _held_out(graph: Data, seed: int) -> Split:
+    """Hold out 5 % of the pairs for validation and 10 % for testing."""
+    nodes = int(graph.num_nodes or 0)
+    edges = graph.edge_index.numpy()
+    codes, number = unordered_pairs(edges, nodes)
+    held = (max(int(codes.size * VALIDATION), 1), max(int(codes.size * TEST), 1))
+    if codes.size < sum(held) + 1:
+        raise DataError(f"Link prediction needs at least 3 distinct edges, got {codes.size}. Use a larger graph.")
+    rng = generator("link_pred", seed)
+    order = rng.permutation(codes.size)
+    bounds = {"val": order[: held[0]], "test": order[held[0] : sum(held)], "train": order[sum(held) :]}
+    in_train = np.zeros(codes.size + 1, dtype=bool)  # the last entry answers for self-loops (-1): kept
+    in_train[bounds["train"]] = True
+    in_train[-1] = True
+    keep = torch.from_numpy(in_train[number])
+    negatives = sample_non_edges(codes, nodes, codes.size, rng)
+    short = negatives.shape[1] < codes.size
+    share = negatives.shape[1] / codes.size
+    parts, start = {}, 0
+    for part in ("val", "test", "train"):
+        chosen = codes[bounds[part]]
+        count = max(int(chosen.size * share), 1) if short else chosen.size
+        parts[part] = labelled(np.stack([chosen // nodes, chosen % nodes]), negatives[:, start : start + count])
+        start += count
+    notes = (f"the graph is so dense that only {negatives.shape[1]} negatives exist",) if short else ()
+    return _make(_message_graph(graph, keep), parts, notes=notes)
+
+
+def _message_graph(graph: Data, keep: Tensor) -> Data:
+    """The graph that models may see: training edges, with features from training edges only."""
+    data = Data(edge_index=graph.edge_index[:, keep], num_nodes=graph.num_nodes)
+    data.x = features_of(graph, data.edge_index)
+    if data.x.is_floating_point():
+        data.x = data.x.to(torch.get_default_dtype())
+    attributes = edge_features([graph])
+    if attributes is not None:
+        data.edge_attr = attributes[0][keep]
+    if graph.get("edge_weight") is not None:
+        data.edge_weight = graph.edge_weight[keep].to(torch.get_default_dtype())
+    return data
+
+
+def _make(data: Data, parts: dict[str, Pairs], *, notes: tuple[str, ...] = (), **options: Any) -> Split:
+    edge_dim = None if data.edge_attr is None else data.edge_attr.size(1)
+    dims = Dims(data.x.size(1), 1, edge_dim, options.pop("num_relations", None), vocabulary(data.x))
+    return Split(
+        data=data,
+        **parts,
+        dims=dims,
+        metric="auc",
+        replication=options.pop("replication", "resplit"),
+        targets={part: pairs.label.numpy() for part, pairs in parts.items()},
+        n_train=len(parts["train"]),
+        n_test=len(parts["test"]),
+        notes=notes,
+        **options,
+    )
+
+
+def _supplied(graph: Data, seed: int) -> Split:
+    """Pairs and negatives given with the dataset; training negatives are drawn."""
+    nodes = int(graph.num_nodes or 0)
+    edges = graph.edge_index.numpy()
+    train = graph.get("train_pos_edge_index")
+    positive = train.numpy() if train is not None else edges[:, edges[0] < edges[1]]
+    codes, _ = unordered_pairs(edges, nodes)
+    negative = sample_non_edges(codes, nodes, positive.shape[1], generator("link_pred", seed))
+    parts = {"train": labelled(positive, negative)}
+    for part in ("val", "test"):
+        parts[part] = labelled(graph[f"{part}_pos_edge_index"].numpy(), graph[f"{part}_neg_edge_index"].numpy())
+    keep = torch.ones(edges.shape[1], dtype=torch.bool)
+    return _make(_message_graph(graph, keep), parts, replication="init", kind="supplied")
+
+
+def _relational(graph: Data, seed: int) -> Split:
+    """Triples of a knowledge graph on its canonical split, negatives by filtered tail corruption."""
+    nodes = int(graph.num_nodes or 0)
+    triples = {}
+    for part, name in (("train", "train"), ("val", "valid"), ("test", "test")):
+        index, kind = graph[f"{name}_edge_index"].numpy(), graph[f"{name}_edge_type"].numpy()
+        triples[part] = np.stack([index[0], kind, index[1]])
+    relations = int(max(int(graph.get("num_relations", 0) or 0), max(int(t[1].max()) for t in triples.values()) + 1))
+    sizes = (nodes, relations)
+    known = np.unique(np.concatenate([triple_codes(*t, sizes) for t in triples.values()]))
+    parts = {}
+    for number, (part, rows) in enumerate(triples.items()):
+        tails = corrupt_tails(rows, known, sizes, generator("relational", seed, number))
+        parts[part] = labelled(rows[[0, 2]], np.stack([rows[0], tails]), (rows[1], rows[1]))
+    # Message passing sees training triples in both directions and nothing else.
+    head, tail = torch.from_numpy(triples["train"][[0, 2]])
+    both = torch.stack([torch.cat([head, tail]), torch.cat([tail, head])])
+    data = Data(edge_index=both, num_nodes=nodes)
+    kinds = torch.from_numpy(triples["train"][1])
+    data.edge_type = torch.cat([kinds, kinds + relations])
+    data.x = features_of(graph, both)
+    return _make(data, parts, replication="init", num_relations=relations, kind="relational")

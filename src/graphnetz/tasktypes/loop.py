@@ -1,0 +1,183 @@
+"""The one training loop: every encoder on every task type goes through `fit`."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from graphnetz._core.errors import GraphnetzError
+from graphnetz._core.registry import Registry
+from graphnetz.metrics import METRICS
+from graphnetz.records import Protocol
+from graphnetz.tasktypes.base import Split, TaskType, to_numpy
+
+OPTIMISERS: Registry[Callable[..., torch.optim.Optimizer]] = Registry("optimiser", entry_points="graphnetz.optimisers")
+PARTS = ("val", "test")
+
+
+class DivergedError(GraphnetzError):
+    """The loss or an output stopped being a number."""
+
+
+@OPTIMISERS.register("adam")
+def _adam(parameters: Any, *, lr: float, weight_decay: float) -> torch.optim.Optimizer:
+    return torch.optim.Adam(parameters, lr=lr, weight_decay=weight_decay, fused=_fusable())
+
+
+@OPTIMISERS.register("adamw")
+def _adamw(parameters: Any, *, lr: float, weight_decay: float) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(parameters, lr=lr, weight_decay=weight_decay, fused=_fusable())
+
+
+@OPTIMISERS.register("sgd")
+def _sgd(parameters: Any, *, lr: float, weight_decay: float) -> torch.optim.Optimizer:
+    return torch.optim.SGD(parameters, lr=lr, weight_decay=weight_decay)
+
+
+def _fusable() -> bool:
+    return torch.get_default_dtype() in (torch.float32, torch.float64)
+
+
+@dataclass
+class Fit:
+    """What training gave: per-epoch history, and the outputs and metrics of the selected epoch."""
+
+    history: dict[str, list[float]]
+    metrics: dict[str, float] = field(default_factory=dict)
+    scores: dict[str, np.ndarray] = field(default_factory=dict)
+    epochs: int = 0
+    best_epoch: int | None = None
+
+
+def fit(
+    task_type: TaskType,
+    model: nn.Module,
+    split: Split,
+    protocol: Protocol,
+    *,
+    on_epoch: Callable[[int, dict[str, float]], None] | None = None,
+    keep_best_weights: bool = False,
+) -> Fit:
+    """Train ``model`` and evaluate it as ``protocol`` says.
+
+    Validation and test come from the same forward pass. ``selection="last"`` reports the final
+    epoch, ``"best_val"`` the epoch with the best validation value of the headline metric; the test
+    value is never consulted for either.
+    """
+    state = _State(task_type, split, protocol, keep_best_weights)
+    optimiser = OPTIMISERS[protocol.optimiser](
+        _trainable(model), lr=protocol.lr, weight_decay=protocol.weight_decay
+    )
+    schedule = _schedule(optimiser, protocol)
+    for epoch in range(protocol.epochs):
+        train_loss = _train_epoch(task_type, model, split, protocol, optimiser)
+        evaluated = (epoch + 1) % protocol.eval_every == 0 or epoch + 1 == protocol.epochs
+        row = state.record(model, epoch, train_loss, evaluated, with_loss=schedule is not None)
+        if on_epoch is not None:
+            on_epoch(epoch, row)
+        if schedule is not None and evaluated:
+            schedule.step(row["val_loss"])
+            if optimiser.param_groups[0]["lr"] < protocol.schedule.min_lr:  # type: ignore[union-attr]
+                break
+        if protocol.patience is not None and epoch - state.best_epoch >= protocol.patience:
+            break
+    return state.finish(model)
+
+
+def _trainable(model: nn.Module) -> list[nn.Parameter]:
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    # An optimiser refuses an empty list; a model without parameters is legal and simply does not learn.
+    return parameters or [nn.Parameter(torch.zeros(()))]
+
+
+def _schedule(optimiser: torch.optim.Optimizer, protocol: Protocol) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:
+    if protocol.schedule is None:
+        return None
+    plan = protocol.schedule
+    return torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimiser, factor=plan.factor, patience=plan.patience, threshold=plan.threshold
+    )
+
+
+def _train_epoch(
+    task_type: TaskType, model: nn.Module, split: Split, protocol: Protocol, optimiser: torch.optim.Optimizer
+) -> float:
+    model.train()
+    total, weight = 0.0, 0
+    own_loss = getattr(model, "training_loss", None)
+    for batch in task_type.batches(split, protocol.batch_size):
+        optimiser.zero_grad(set_to_none=True)
+        loss = own_loss(batch) if own_loss is not None else task_type.loss(model, split, batch)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise DivergedError(f"The training loss became {value}. Lower the learning rate ({protocol.lr}).")
+        if loss.requires_grad:
+            loss.backward()
+            if protocol.clip is not None:
+                nn.utils.clip_grad_norm_(model.parameters(), protocol.clip)
+            optimiser.step()
+        size = int(getattr(batch, "num_graphs", 1) or 1)
+        total, weight = total + value * size, weight + size
+    return total / max(weight, 1)
+
+
+class _State:
+    """History and the best epoch so far."""
+
+    def __init__(self, task_type: TaskType, split: Split, protocol: Protocol, keep_weights: bool) -> None:
+        self.task_type, self.split, self.protocol = task_type, split, protocol
+        self.sign = 1.0 if METRICS[split.metric].greater_is_better else -1.0
+        self.keys = [f"{part}_{split.metric}" for part in PARTS]
+        self.history: dict[str, list[float]] = {"train_loss": []} | {key: [] for key in self.keys}
+        self.keep_weights = keep_weights and protocol.selection == "best_val"
+        self.weights: dict[str, Any] | None = None
+        self.scores: dict[str, np.ndarray] = {}
+        self.best, self.best_epoch = -math.inf, 0
+
+    def record(self, model: nn.Module, epoch: int, train_loss: float, evaluated: bool, *, with_loss: bool) -> dict[str, float]:
+        row = {"train_loss": train_loss} | dict.fromkeys(self.keys, math.nan)
+        if evaluated:
+            outputs = evaluate(self.task_type, model, self.split)
+            scores = {part: to_numpy(value) for part, value in outputs.items()}
+            for part in PARTS:
+                row |= self.task_type.measure(self.split, part, scores[part], (self.split.metric,))
+            if with_loss:
+                target = torch.from_numpy(self.split.targets["val"])
+                row["val_loss"] = float(self.task_type.criterion(outputs["val"].cpu(), target))
+            value = self.sign * row[self.keys[0]]
+            better = value > self.best
+            if better:
+                self.best, self.best_epoch = value, epoch
+            if better or self.protocol.selection == "last" or not self.scores:
+                self.scores = scores
+                if self.keep_weights:
+                    self.weights = copy.deepcopy(model.state_dict())
+        for key, value in row.items():
+            self.history.setdefault(key, []).append(value)
+        return row
+
+    def finish(self, model: nn.Module) -> Fit:
+        metrics: dict[str, float] = {}
+        for part in PARTS:
+            if not np.isfinite(self.scores[part]).all():
+                raise DivergedError(f"The model's {part} outputs are not finite. Lower the learning rate.")
+            metrics |= self.task_type.measure(self.split, part, self.scores[part])
+        metrics["train_loss"] = self.history["train_loss"][-1]
+        if self.weights is not None:
+            model.load_state_dict(self.weights)
+        best = self.best_epoch if self.protocol.selection == "best_val" else None
+        return Fit(self.history, metrics, self.scores, len(self.history["train_loss"]), best)
+
+
+def evaluate(task_type: TaskType, model: nn.Module, split: Split, parts: tuple[str, ...] = PARTS) -> dict[str, torch.Tensor]:
+    """Outputs of ``model`` in evaluation mode."""
+    model.eval()
+    with torch.no_grad():
+        return task_type.scores(model, split, parts)

@@ -1,0 +1,148 @@
+"""Node classification: single- or multi-label, on one graph with masks or on many graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from graphnetz._core.errors import DataError
+from graphnetz.records import Replication
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, as_float, task_type, to_numpy
+from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
+from graphnetz.tasktypes.heads import EmbedInput, embedded
+from graphnetz.tasktypes.packing import PackedGraphs, pack
+
+_MASKS = ("train_mask", "val_mask", "test_mask")
+
+
+@task_type
+class NodeClassification(TaskType):
+    """Full batch on one graph; mini-batches of graphs when there are several."""
+
+    name = "node_cls"
+    label = "node classification"
+    metrics = ("acc", "balanced_acc", "macro_f1", "auc", "ap")
+    defaults = MappingProxyType({"lr": 1e-2, "weight_decay": 5e-4})
+
+    def split(self, dataset: Any, seed: int) -> Split:
+        graphs = as_graphs(dataset, "Node classification")
+        packed = pack(graphs, node_targets=("y",))
+        if "y" not in packed.node:
+            raise DataError("Node classification needs y with one label (or one row of labels) per node.")
+        y = packed.node["y"]
+        y = y.squeeze(1) if y.dim() == 2 and y.size(1) == 1 else y
+        many = y.dim() == 2
+        if len(graphs) == 1:
+            parts, replication = _masked(packed, seed)
+            data = _single(packed, y)
+            members = dict.fromkeys(parts)
+        else:
+            members, replication = _by_graph(dataset, len(graphs), seed)
+            parts = {part: _nodes_of(packed, index) for part, index in members.items()}
+            data = packed
+        classes = _check_labels(y, parts["train"], many)
+        return Split(
+            data=data,
+            **(members if len(graphs) > 1 else parts),
+            dims=Dims(packed.node["x"].size(1), classes, _edge_dim(packed), vocabulary=vocabulary(packed.node["x"])),
+            metric="micro_f1" if many else "acc",
+            replication=replication,
+            targets={part: to_numpy(y[index]) for part, index in parts.items()},
+            n_train=parts["train"].numel(),
+            n_test=parts["test"].numel(),
+            kind="multi" if many else "single",
+            cache={"nodes": parts, "y": y},
+        )
+
+    def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
+        return embedded(build, dims, hidden, dims.out_channels)
+
+    def wrap(self, model: nn.Module, dims: Dims, hidden: int) -> nn.Module:
+        return EmbedInput(dims.vocabulary, hidden, model) if dims.vocabulary else model
+
+    def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
+        if not isinstance(split.data, PackedGraphs):
+            yield split.data
+            return
+        for index in split.train[torch.randperm(split.train.numel())].split(batch_size):
+            yield split.data.select(index)
+
+    def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
+        out = model(batch)
+        if isinstance(split.data, PackedGraphs):
+            return self.criterion(out, split.cache["y"][batch.node_id])
+        return self.criterion(out[split.train], split.cache["y"][split.train])
+
+    def criterion(self, score: Tensor, target: Tensor) -> Tensor:
+        if target.dim() == 2:
+            return F.binary_cross_entropy_with_logits(score, as_float(target))
+        return F.cross_entropy(score, target.long())
+
+    def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
+        if not isinstance(split.data, PackedGraphs):
+            out = model(split.data)
+            return {part: out[split.part(part)] for part in parts}
+        return {part: torch.cat([model(b) for b in _evaluation(split, part)]) for part in parts}
+
+
+def _evaluation(split: Split, part: str) -> list[Any]:
+    """Evaluation batches, made once per split."""
+    key = f"batches_{part}"
+    if key not in split.cache:
+        split.cache[key] = [split.data.select(piece) for piece in split.data.chunks(split.part(part))]
+    batches: list[Any] = split.cache[key]
+    return batches
+
+
+def _single(packed: PackedGraphs, y: Tensor) -> Any:
+    data = packed.select(torch.zeros(1, dtype=torch.long))
+    data.y = y
+    return data
+
+
+def _masked(packed: PackedGraphs, seed: int) -> tuple[dict[str, Tensor], Replication]:
+    missing = [key for key in _MASKS if key not in packed.node]
+    if missing:
+        raise DataError(
+            f"Node classification on one graph needs boolean masks; {', '.join(missing)} missing. "
+            "Add them, for instance with torch_geometric.transforms.RandomNodeSplit()."
+        )
+    masks = {key: packed.node[key].bool() for key in _MASKS}
+    columns = max(mask.size(1) if mask.dim() == 2 else 1 for mask in masks.values())
+    parts = {}
+    for key, mask in masks.items():
+        chosen = mask[:, seed % mask.size(1)] if mask.dim() == 2 else mask
+        parts[key.removesuffix("_mask")] = chosen.nonzero().squeeze(1)
+        if not parts[key.removesuffix("_mask")].numel():
+            raise DataError(f"The {key} of this dataset selects no node. Every part needs at least one.")
+    return parts, "resplit" if columns > 1 else "init"
+
+
+def _by_graph(dataset: Any, count: int, seed: int) -> tuple[dict[str, Tensor], Any]:
+    given = given_split(dataset, seed)
+    return given if given is not None else (random_split(count, seed), "resplit")
+
+
+def _nodes_of(packed: PackedGraphs, index: Tensor) -> Tensor:
+    return packed.select(index).node_id
+
+
+def _check_labels(y: Tensor, train: Tensor, many: bool) -> int:
+    if y.is_floating_point() and not torch.isfinite(y).all():
+        raise DataError("Node labels contain NaN. Remove those nodes from the masks or label them.")
+    if many:
+        return y.size(1)
+    if int(y.min()) < 0:
+        raise DataError("Node labels must be class numbers from 0; found a negative one. Mask unlabelled nodes instead.")
+    if torch.unique(y[train]).numel() < 2:
+        raise DataError("The training nodes have one class only: there is nothing to learn. Check labels and masks.")
+    return int(y.max()) + 1
+
+
+def _edge_dim(packed: PackedGraphs) -> int | None:
+    return packed.edge["edge_attr"].size(1) if "edge_attr" in packed.edge else None

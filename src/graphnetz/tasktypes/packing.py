@@ -1,0 +1,129 @@
+"""Graphs collated once; batches are index selections, not a fresh collation each epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphnetz.tasktypes.graphs import edge_features, features_of
+
+_NODE_KEYS = {"x", "pos", "y_node", "train_mask", "val_mask", "test_mask"}
+_EDGE_KEYS = {"edge_attr", "edge_weight", "edge_label"}
+_SKIP = {"edge_index", "num_nodes", "batch", "ptr", "feature_rule", "x", "edge_attr", "smiles", "name"}
+EVAL_NODES = 60_000
+"""Nodes per evaluation batch: large enough to amortise calls, small enough for a laptop."""
+
+
+@dataclass(frozen=True)
+class PackedGraphs:
+    """All graphs in one set of tensors, with pointers to where each begins."""
+
+    node_ptr: Tensor
+    edge_ptr: Tensor
+    edge_index: Tensor
+    node: Mapping[str, Tensor]
+    edge: Mapping[str, Tensor]
+    graph: Mapping[str, Tensor]
+
+    @property
+    def num_graphs(self) -> int:
+        """How many graphs there are."""
+        return self.node_ptr.numel() - 1
+
+    def select(self, index: Tensor) -> Data:
+        """Return the batch of the graphs ``index``, with ``batch``, ``ptr`` and ``num_graphs``."""
+        nodes, counts = _ranges(self.node_ptr, index)
+        edges, edge_counts = _ranges(self.edge_ptr, index)
+        ptr = torch.zeros(index.numel() + 1, dtype=torch.long)
+        torch.cumsum(counts, 0, out=ptr[1:])
+        shift = torch.repeat_interleave(ptr[:-1] - self.node_ptr[index], edge_counts)
+        data = Data(edge_index=self.edge_index[:, edges] + shift, num_nodes=int(ptr[-1]))
+        for key, value in self.node.items():
+            data[key] = value[nodes]
+        for key, value in self.edge.items():
+            data[key] = value[edges]
+        for key, value in self.graph.items():
+            data[key] = value[index]
+        data.batch = torch.repeat_interleave(torch.arange(index.numel()), counts)
+        data.ptr = ptr
+        data.num_graphs = index.numel()
+        data.node_id, data.edge_id = nodes, edges
+        return data
+
+    def chunks(self, index: Tensor) -> Iterator[Tensor]:
+        """Cut ``index`` into pieces of at most `EVAL_NODES` nodes (a larger graph stands alone)."""
+        sizes = (self.node_ptr[1:] - self.node_ptr[:-1])[index]
+        start = total = 0
+        for position, size in enumerate(sizes.tolist()):
+            if position > start and total + size > EVAL_NODES:
+                yield index[start:position]
+                start, total = position, 0
+            total += size
+        yield index[start:]
+
+
+def _ranges(ptr: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+    """Concatenate the ranges ``ptr[i]:ptr[i+1]`` and return them with their lengths."""
+    starts = ptr[index]
+    counts = ptr[index + 1] - starts
+    ends = torch.cumsum(counts, 0)
+    total = int(ends[-1]) if counts.numel() else 0
+    flat = torch.arange(total) + torch.repeat_interleave(starts - (ends - counts), counts)
+    return flat, counts
+
+
+def pack(graphs: Sequence[Data], *, node_targets: Sequence[str] = ()) -> PackedGraphs:
+    """Collate ``graphs``; features are made where a dataset has none.
+
+    Attributes are filed as node, edge or graph values by name, then by length; those that fit
+    nowhere (strings, ragged values) are left out.
+    """
+    nodes = torch.tensor([int(graph.num_nodes or 0) for graph in graphs])
+    edges = torch.tensor([graph.edge_index.size(1) for graph in graphs])
+    node_ptr = torch.cat([torch.zeros(1, dtype=torch.long), nodes.cumsum(0)])
+    edge_ptr = torch.cat([torch.zeros(1, dtype=torch.long), edges.cumsum(0)])
+    largest = int(nodes.max())
+    columns: dict[str, dict[str, Tensor]] = {"node": {}, "edge": {}, "graph": {}}
+    columns["node"]["x"] = torch.cat([features_of(graph, graph.edge_index, scale=largest) for graph in graphs])
+    if columns["node"]["x"].dtype in (torch.bool, torch.float64, torch.float16, torch.float32):
+        columns["node"]["x"] = columns["node"]["x"].to(torch.get_default_dtype())
+    attributes = edge_features(graphs)
+    if attributes is not None:
+        columns["edge"]["edge_attr"] = torch.cat(attributes)
+    for key in graphs[0].keys():
+        if key in _SKIP or key not in graphs[0]:
+            continue
+        values = [graph.get(key) for graph in graphs]
+        filed = _file(key, values, nodes, edges, key in node_targets)
+        if filed is not None:
+            columns[filed[0]][key] = filed[1]
+    edge_index = torch.cat([graph.edge_index for graph in graphs], dim=1)
+    return PackedGraphs(node_ptr, edge_ptr, edge_index, columns["node"], columns["edge"], columns["graph"])
+
+
+def _file(key: str, values: Sequence[Any], nodes: Tensor, edges: Tensor, is_node: bool) -> tuple[str, Tensor] | None:
+    tensors = [v if isinstance(v, Tensor) else torch.tensor(v) if isinstance(v, (int, float, bool)) else None for v in values]
+    if any(t is None for t in tensors):
+        return None
+    rows = [t.reshape(1) if t.dim() == 0 else t for t in tensors if t is not None]
+    if any(r.shape[1:] != rows[0].shape[1:] for r in rows):
+        return None
+    lengths = torch.tensor([r.size(0) for r in rows])
+    if key in _EDGE_KEYS and torch.equal(lengths, edges):
+        return "edge", torch.cat(rows)
+    if (is_node or key in _NODE_KEYS) and torch.equal(lengths, nodes):
+        return "node", torch.cat(rows)
+    if key not in ("y", "y_graph") and torch.equal(lengths, nodes):
+        return "node", torch.cat(rows)
+    if key not in ("y", "y_graph") and torch.equal(lengths, edges):
+        return "edge", torch.cat(rows)
+    if bool((lengths == 1).all()):
+        return "graph", torch.cat(rows)
+    if len({r.shape for r in rows}) == 1:
+        return "graph", torch.stack(rows)
+    return None
