@@ -1,0 +1,89 @@
+import math
+
+import numpy as np
+import pytest
+import scipy.stats as sps
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.power import TTestPower
+
+from graphnetz._core.errors import UsageError
+from graphnetz.stats import minimum_detectable_effect, power, power_analysis, sd_interval, seeds_needed
+
+solve = TTestPower()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 30, 200])
+@pytest.mark.parametrize("effect", [0.1, 0.5, 1.0, 2.0])
+def test_power_agrees_with_statsmodels(n, effect):
+    for alpha in (0.05, 0.01):
+        want = solve.power(effect, n, alpha)  # NaN where its far tail underflows
+        assert power(effect, 1.0, n, alpha=alpha) == pytest.approx(1.0 if np.isnan(want) else want, abs=1e-9)
+    assert power(-effect, 1.0, n) == power(effect, 1.0, n)
+    assert power(3 * effect, 3.0, n) == pytest.approx(power(effect, 1.0, n))
+
+
+def test_power_by_simulation():
+    rng = np.random.default_rng(0)
+    d = rng.normal(0.01, 0.012, (20_000, 10))
+    rejected = sps.ttest_1samp(d, 0, axis=1).pvalue <= 0.05
+    assert rejected.mean() == pytest.approx(power(0.01, 0.012, 10), abs=0.01)
+
+
+@pytest.mark.parametrize("n", [3, 10, 40])
+def test_minimum_detectable_effect_inverts_power_and_agrees_with_statsmodels(n):
+    effect = minimum_detectable_effect(0.02, n)
+    assert power(effect, 0.02, n) == pytest.approx(0.8, abs=1e-9)
+    assert effect / 0.02 == pytest.approx(solve.solve_power(nobs=n, alpha=0.05, power=0.8), rel=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.floats(0.05, 3), st.floats(0.5, 0.95))
+def test_seeds_needed_is_the_smallest_number_that_suffices(effect, target):
+    n = seeds_needed(effect, 1.0, power=target)
+    assert power(effect, 1.0, n) >= target
+    assert n == 2 or power(effect, 1.0, n - 1) < target
+
+
+def test_correlated_runs_may_never_reach_the_target():
+    assert seeds_needed(0.01, 0.01, test_ratio=0.125) is not None
+    assert seeds_needed(0.002, 0.01, test_ratio=0.125) is None
+    assert seeds_needed(0.0, 0.01) is None
+    assert seeds_needed(1e-6, 1.0, max_n=1000) is None
+    assert power(0.01, 0.01, 10, test_ratio=0.1) < power(0.01, 0.01, 10)
+
+
+def test_sd_interval_agrees_with_the_chi_square_quantiles_and_covers():
+    x = np.random.default_rng(1).normal(size=12)
+    ss = ((x - x.mean()) ** 2).sum()
+    want = math.sqrt(ss / sps.chi2.ppf(0.975, 11)), math.sqrt(ss / sps.chi2.ppf(0.025, 11))
+    assert sd_interval(x, 0.95) == pytest.approx(want, rel=1e-9)
+    assert all(map(math.isnan, sd_interval([1.0])))
+    draws = np.random.default_rng(2).normal(0, 3, (2000, 8))
+    inside = [low <= 3 <= high for low, high in map(sd_interval, draws)]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
+
+
+def test_power_analysis_uses_the_spread_and_never_the_mean():
+    d = np.random.default_rng(5).normal(0, 0.01, 10)
+    got, shifted = power_analysis(d, 0.01), power_analysis(d + 0.3, 0.01)
+    assert got.sd == pytest.approx(shifted.sd)
+    assert got.power == pytest.approx(shifted.power)
+    assert got.sd_low < got.sd < got.sd_high
+    assert got.power_low < got.power < got.power_high
+    assert got.mde_low < got.mde < got.mde_high
+    assert got.seeds_low <= got.seeds <= got.seeds_high
+    assert got.power == power(0.01, got.sd, 10)
+    assert got.seeds == seeds_needed(0.01, got.sd)
+    assert "at least 2" in power_analysis([0.1], 0.01).reason
+
+
+def test_edges():
+    assert math.isnan(power(0.1, 1.0, 1))
+    assert power(0.0, 1.0, 10) == 0.05
+    assert power(0.1, 0.0, 10) == 1.0
+    assert power(50.0, 1.0, 50) == 1.0
+    with pytest.raises(UsageError, match="above alpha"):
+        seeds_needed(0.1, 1.0, power=0.01)
+    with pytest.raises(UsageError, match="negative"):
+        power(0.1, -1.0, 10)
