@@ -1,0 +1,130 @@
+"""Names come from others: each output format gets them in a form that cannot break or deceive it."""
+
+from __future__ import annotations
+
+import html as _html
+import re
+import unicodedata
+
+ELLIPSIS = "…"
+
+# Direction overrides and marks reorder the text around them; invisible characters make two names
+# look alike. Right-to-left letters themselves are kept.
+_DECEPTIVE = frozenset(
+    "\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+)
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    # A bracket or star that opens a table row would be read as an argument of the line break.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "-": "{-}",
+    "±": r"\ensuremath{\pm}",
+    "×": r"\ensuremath{\times}",
+    "…": r"\dots{}",
+    "–": "--",
+    "’": "'",
+}
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
+
+
+def clean(text: object) -> str:
+    """Return ``text`` on one line, without control, direction-changing or invisible characters."""
+    out = []
+    for char in str(text):
+        if char in "\t\r\n\v\f":
+            out.append(" ")
+        elif char in _DECEPTIVE:
+            continue
+        elif unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn"):
+            out.append("\N{REPLACEMENT CHARACTER}")
+        else:
+            out.append(char)
+    return " ".join("".join(out).split())
+
+
+def shorten(text: object, width: int = 40) -> str:
+    """Return `clean` text of at most ``width`` characters; the middle is left out, both ends stay.
+
+    Examples
+    --------
+    >>> shorten("a" * 30 + "b" * 30, 11)
+    'aaaaa…bbbbb'
+    """
+    plain = clean(text)
+    if len(plain) <= width:
+        return plain
+    head = width // 2
+    tail = width - head - 1
+    return plain[:head] + ELLIPSIS + plain[len(plain) - tail :]
+
+
+def latex(text: object, *, width: int = 60) -> str:
+    r"""Return ``text`` for LaTeX running text, table cells and captions.
+
+    Letters that pdfLaTeX has no font for are spelt as ``{[}U+05D0{]}``, so that the document
+    compiles whatever a name holds.
+
+    Examples
+    --------
+    >>> print(latex("a_b$%"))
+    a\_b\$\%
+    """
+    return "".join(_latex_char(char) for char in shorten(text, width))
+
+
+def _latex_char(char: str) -> str:
+    if char in _LATEX:
+        return _LATEX[char]
+    code = ord(char)
+    if code < 0x7F or (0xC0 <= code <= 0x17F and char.isalpha() and char not in "ĸŉſ"):
+        return char
+    return f"{{[}}U+{code:04X}{{]}}"
+
+
+def html(text: object) -> str:
+    """Return ``text`` for HTML content and quoted attributes."""
+    return _html.escape(clean(text), quote=True)
+
+
+def markdown(text: object, *, width: int = 80) -> str:
+    """Return ``text`` for Markdown running text and table cells."""
+    plain = _html.escape(shorten(text, width), quote=False)
+    return _MARKDOWN.sub(r"\\\1", plain)
+
+
+def csv(text: object) -> str:
+    """Return ``text`` for a CSV cell: a leading ``= + - @`` gets a quote, so no spreadsheet runs it."""
+    plain = clean(text)
+    return "'" + plain if plain[:1] in ("=", "+", "-", "@") else plain
+
+
+def rich(text: object, *, width: int = 80) -> str:
+    """Return ``text`` for rich console markup."""
+    from rich.markup import escape
+
+    return escape(shorten(text, width))
+
+
+def plot(text: object, *, width: int = 28) -> str:
+    r"""Return ``text`` for matplotlib, where a pair of ``$`` would start a formula."""
+    plain = shorten(text, width).replace("$", r"\$")
+    return " " + plain if plain.startswith("_") else plain  # a leading _ hides a legend entry

@@ -1,0 +1,136 @@
+"""One self-contained page: a record of what to show, and a template that shows it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure as MplFigure
+
+from graphnetz._core.errors import UnknownNameError
+from graphnetz.records import Section, Table
+from graphnetz.render import escape
+from graphnetz.render.plots import draw_figure
+from graphnetz.render.style import figure_bytes
+from graphnetz.render.views import BothView, Grid, PairView, number, p_value
+
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True)
+class VerdictView:
+    """One conclusion in words. ``level``: different, tied, untestable, warning or info."""
+
+    level: str
+    about: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A figure with the words that stand in for it when it cannot be seen."""
+
+    name: str
+    title: str
+    caption: str
+    uri: str
+
+
+@dataclass(frozen=True)
+class PairGroup:
+    """All comparisons of one task."""
+
+    task: str
+    note: str
+    pairs: tuple[tuple[PairView, BothView], ...]
+
+
+@dataclass(frozen=True)
+class PageData:
+    """Everything on the page, in its order. ``provenance`` is the only part that may differ between
+    two pages of the same cells.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    verdicts: tuple[VerdictView, ...]
+    grid: Grid
+    figures: tuple[FigureView, ...] = ()
+    pairs: tuple[PairGroup, ...] = ()
+    tables: tuple[tuple[str, Table], ...] = ()
+    absent: tuple[tuple[str, str, str], ...] = ()
+    failures: Table | None = None
+    sections: tuple[Section, ...] = ()
+    methods: tuple[str, ...] = ()
+    provenance: tuple[tuple[str, Table], ...] = ()
+
+
+def figure_view(name: str, fig: MplFigure, *, title: str, caption: str) -> FigureView:
+    """Return ``fig`` as an image inside the page; as an image it can neither run nor load anything."""
+    data = base64.b64encode(figure_bytes(fig, "svg")).decode()
+    return FigureView(name, title, caption, f"data:image/svg+xml;base64,{data}")
+
+
+def render_page(data: PageData) -> str:
+    """Return the page as HTML."""
+    css = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    sections = [(section, _section_figures(section)) for section in data.sections]
+    template = _environment().get_template("report.html")
+    # The style sheet is ours and hashed in the policy; everything else is escaped.
+    return template.render(page=data, sections=sections, css=Markup(css), policy=policy)  # noqa: S704
+
+
+def render_fragment(grid: Grid, verdicts: Sequence[VerdictView]) -> str:
+    """Return verdicts and summary table for a notebook cell."""
+    return _environment().get_template("fragment.html").render(grid=grid, verdicts=verdicts)
+
+
+def _section_figures(section: Section) -> list[FigureView]:
+    views = []
+    for i, figure in enumerate(section.figures):
+        name = f"{section.name}-{i}"
+        try:
+            drawn, _ = draw_figure(figure.kind, figure.data)
+        except UnknownNameError as error:
+            views.append(FigureView(name, "", f"{figure.caption} (not drawn: {error})", ""))
+            continue
+        views.append(figure_view(name, drawn, title="", caption=figure.caption))
+    return views
+
+
+@cache
+def _environment() -> Environment:
+    env = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters["clean"] = escape.clean
+    env.filters["short"] = escape.shorten
+    env.filters["num"] = number
+    env.filters["p"] = p_value
+    env.filters["value"] = _value
+    env.tests["finite"] = lambda value: isinstance(value, float | int) and math.isfinite(value)
+    return env
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "n/a" if math.isnan(value) else f"{value:.4g}"
+    return escape.clean(value)

@@ -1,0 +1,170 @@
+"""How figures look, and how they are saved: the same cells give the same bytes."""
+
+from __future__ import annotations
+
+import functools
+import io
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from graphnetz._core.errors import UsageError
+from graphnetz._core.paths import atomic_write
+
+KHAKI = "#F0E68C"
+"""Shade of the best cell of a row, as in the GraphNetz paper."""
+ALMOND = "#EFDECD"
+"""Shade of cells that cannot be told apart from the best."""
+INK = "#222222"
+MUTED = "#6B6B6B"
+BAND = "#F4F2EC"
+
+# Okabe and Ito (2008), its yellow darkened to be readable on white, then three of Paul Tol's muted set.
+_COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#8A7A00",
+    "#5A5A5A",
+    "#882255",
+    "#44AA99",
+    "#332288",
+)
+_MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "h", "p")
+_HATCHES = ("", "///", "...", "xxx")
+
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs everywhere
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 9.0,
+    "axes.edgecolor": "#888888",
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": False,
+    "grid.color": "#E2E2E2",
+    "grid.linewidth": 0.7,
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "text.usetex": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "figure.facecolor": "white",
+    "figure.dpi": 100.0,
+    "savefig.dpi": 160.0,
+    "savefig.bbox": "tight",
+    "savefig.pad_inches": 0.08,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "graphnetz",
+    "svg.fonttype": "path",
+}
+
+_METADATA: dict[str, dict[str, Any]] = {
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, marker and hatch of one model: never colour alone."""
+
+    colour: str
+    marker: str
+    hatch: str
+
+
+def palette(n: int) -> list[Look]:
+    """Return ``n`` distinguishable looks, stable in their order."""
+    size = len(_COLOURS)
+    return [
+        Look(_COLOURS[i % size], _MARKERS[(i + i // size) % len(_MARKERS)], _HATCHES[(i // size) % len(_HATCHES)])
+        for i in range(n)
+    ]
+
+
+def set_plot_style() -> None:
+    """Make the figures of this session look like those of the report."""
+    mpl.rcParams.update(STYLE)
+
+
+def styled(draw: Callable[P, R]) -> Callable[P, R]:
+    """Run a drawing function under `STYLE`, leaving the caller's settings alone."""
+
+    @functools.wraps(draw)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        with mpl.rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return wrapper
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure that no window system or global state knows of."""
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def figure_bytes(fig: Figure, fmt: str, *, dpi: float = 160.0) -> bytes:
+    """Return ``fig`` as PDF, PNG or SVG without date, version or random identifiers."""
+    if fmt not in _METADATA:
+        raise UsageError(f"Unknown figure format {fmt!r}. Known: {', '.join(_METADATA)}.")
+    buffer = io.BytesIO()
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # Letters outside the bundled font are drawn as boxes; the tables carry the full name.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        fig.savefig(buffer, format=fmt, dpi=dpi, metadata=_METADATA[fmt])
+    return buffer.getvalue()
+
+
+def save_figure(
+    fig: Figure, path: str | Path, formats: Iterable[str] = ("pdf", "png"), dpi: float = 160.0
+) -> list[Path]:
+    """Write ``fig`` beside ``path`` in every format and return the files.
+
+    Parameters
+    ----------
+    fig
+        Any matplotlib figure.
+    path
+        Path without suffix; a ``.pdf``, ``.png`` or ``.svg`` suffix adds that format.
+    formats
+        Formats to write.
+    dpi
+        Resolution of PNG files.
+    """
+    target = Path(path)
+    wanted = list(dict.fromkeys(formats))
+    suffix = target.suffix.lstrip(".").lower()
+    if suffix in _METADATA:
+        target = target.with_suffix("")
+        wanted = list(dict.fromkeys([suffix, *wanted]))
+    written = []
+    for fmt in wanted:
+        data = figure_bytes(fig, fmt, dpi=dpi)
+        file = target.with_name(f"{target.name}.{fmt}")
+        with atomic_write(file, "wb") as stream:
+            stream.write(data)  # type: ignore[arg-type]
+        written.append(file)
+    return written
