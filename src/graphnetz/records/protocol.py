@@ -27,6 +27,7 @@ class Protocol:
     ``selection`` is ``"last"`` (the paper: metrics of the final epoch) or ``"best_val"`` (the epoch
     with the best validation metric). ``patience`` stops early when the validation metric has not
     improved for that many epochs. ``budget`` asks for a parameter count instead of a width.
+    ``edge_attributes=False`` keeps edge attributes from models that would take them.
     """
 
     optimiser: str = "adam"
@@ -41,6 +42,7 @@ class Protocol:
     clip: float | None = None
     budget: int | None = None
     eval_every: int = 1
+    edge_attributes: bool = True
     threads: int = 1
     dtype: str = "float32"
     device: str = "cpu"

@@ -1,0 +1,36 @@
+"""GIN (Xu et al., 2019), graph-level with its native sum pooling."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import GINConv, global_add_pool
+
+from graphnetz.models._conv import convolve
+from graphnetz.models.spec import register_model
+
+
+def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Linear(in_channels, out_channels), nn.BatchNorm1d(out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels), nn.ReLU()
+    )
+
+
+@register_model(task_types={"graph_cls", "graph_reg"})
+class GIN(torch.nn.Module):
+    """Isomorphism layers with trainable eps over two-layer perceptrons, sum pooling, linear classifier."""
+
+    def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 3) -> None:
+        super().__init__()
+        widths = [in_channels] + [hidden_channels] * num_layers
+        self.convs = nn.ModuleList(GINConv(_mlp(a, b), train_eps=True) for a, b in zip(widths, widths[1:], strict=False))
+        self.head = nn.Linear(hidden_channels, out_channels)
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per graph."""
+        x = data.x
+        for conv in self.convs:
+            x = convolve(conv, x, data)
+        batch = data.batch if data.batch is not None else x.new_zeros(x.size(0), dtype=torch.long)
+        return self.head(global_add_pool(x, batch, size=getattr(data, "num_graphs", None)))

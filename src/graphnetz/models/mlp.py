@@ -1,0 +1,28 @@
+"""MLP: the graph-agnostic baseline that sees features and no edges."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from graphnetz.models.spec import ALL, register_model
+
+
+@register_model(task_types=ALL)
+class MLP(torch.nn.Module):
+    """Two linear layers per node, with ReLU and dropout between them."""
+
+    level = "node"
+
+    def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.first = nn.Linear(in_channels, hidden_channels)
+        self.second = nn.Linear(hidden_channels, out_channels)
+        self.dropout = dropout
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per node."""
+        x = F.dropout(self.first(data.x).relu(), self.dropout, self.training)
+        return self.second(x)

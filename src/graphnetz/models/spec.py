@@ -1,0 +1,213 @@
+"""ModelSpec: what the engine knows of a model, and the registry of known ones."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from torch import nn
+
+from graphnetz._core.errors import UsageError
+from graphnetz._core.registry import Registry
+from graphnetz.tasktypes import TASK_TYPES, Dims, known_task_type
+
+ALL: frozenset[str] = frozenset({"*"})
+"""Every task type there is when the plan is made, third parties' included."""
+
+_CHANNELS = ("in_channels", "hidden_channels", "out_channels")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model class, the task types it serves, and how to build it.
+
+    Parameters
+    ----------
+    cls
+        An ``nn.Module`` (an encoder: the engine trains it) or a class with ``fit(split, rng)`` and
+        ``score(split)`` (a predictor).
+    task_types
+        Names of task types, or `ALL`.
+    factory
+        ``(in_channels, hidden_channels, out_channels) -> module``; None calls the class. A factory
+        made by `_multi_task_factory` is adapted to each task type.
+    kwargs
+        Extra constructor arguments.
+    """
+
+    cls: type
+    task_types: frozenset[str] = ALL
+    factory: Callable[..., Any] | None = None
+    kwargs: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def kind(self) -> Literal["encoder", "predictor"]:
+        """Whether our loop trains it, or it fits itself."""
+        return "encoder" if issubclass(self.cls, nn.Module) else "predictor"
+
+    @property
+    def name(self) -> str:
+        """The class's name."""
+        return self.cls.__name__
+
+    def serves(self, task_type: str) -> bool:
+        """Whether the model can be run on ``task_type``."""
+        return self.task_types == ALL or task_type in self.task_types
+
+    def with_kwargs(self, kwargs: Mapping[str, Any]) -> ModelSpec:
+        """Return a copy with more constructor arguments; a wrong name is refused before training."""
+        accepted = _parameters(self.factory or self.cls)
+        for key in kwargs:
+            if accepted is not None and key not in accepted:
+                known = ", ".join(sorted(set(accepted) - set(_CHANNELS)))
+                raise UsageError(f"{self.name} takes no argument {key!r}. It takes: {known or 'none'}.")
+        return replace(self, kwargs={**self.kwargs, **kwargs})
+
+    def accepts(self, argument: str) -> bool:
+        """Whether the constructor takes ``argument``."""
+        accepted = _parameters(self.factory or self.cls)
+        return accepted is None or argument in accepted
+
+    def build(self, task_type: str, dims: Dims, hidden: int) -> Any:
+        """Build the model for one task; whatever the user's constructor raises passes through."""
+        if self.kind == "predictor":
+            return self.cls(**self.kwargs)
+        kind = known_task_type(task_type)
+        if isinstance(self.factory, MultiTaskFactory) or (self.factory is None and getattr(self.cls, "level", "") == "node"):
+            return kind.adapt(lambda i, h, o: self._construct(self.cls, i, h, o, dims), dims, hidden)
+        wide_in, wide_out = kind.direct_channels(dims, hidden)
+        model = self._construct(self.factory or self.cls, wide_in, hidden, wide_out, dims)
+        return kind.wrap(model, dims, hidden)
+
+    def _construct(self, make: Callable[..., Any], i: int, h: int, o: int, dims: Dims) -> Any:
+        accepted = _parameters(make)
+        extra = dict(self.kwargs)
+        for key in ("edge_dim", "num_relations"):
+            value = getattr(dims, key)
+            if accepted is not None and key in accepted and value is not None:
+                extra.setdefault(key, value)
+        if accepted is not None and all(name in accepted for name in _CHANNELS):
+            return make(in_channels=i, hidden_channels=h, out_channels=o, **extra)
+        return make(i, h, o, **extra)
+
+
+class MultiTaskFactory:
+    """Marks an encoder class that returns node embeddings and is adapted to every task type."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.__signature__ = inspect.signature(cls)
+
+    def __call__(self, in_channels: int, hidden_channels: int, out_channels: int, *, task_type: str = "node_cls") -> nn.Module:
+        """Build the adapted model directly, as documented for scripts."""
+        spec = ModelSpec(self.cls, frozenset({task_type}), self)
+        model: nn.Module = spec.build(task_type, Dims(in_channels, out_channels), hidden_channels)
+        return model
+
+
+def _multi_task_factory(cls: type) -> MultiTaskFactory:
+    """Return a factory that wraps ``cls`` with the adapter of the dispatched task type."""
+    return MultiTaskFactory(cls)
+
+
+def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    """Named parameters of a callable, or None when it takes anything."""
+    try:
+        parameters = inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return None
+    return parameters
+
+
+MODELS: Registry[ModelSpec] = Registry("model", entry_points="graphnetz.models")
+
+
+def register_model(
+    cls: type | None = None,
+    *,
+    task_type: str | Iterable[str] | None = None,
+    task_types: str | Iterable[str] | None = None,
+    factory: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Register a model class by name; a decorator, or a call with the class.
+
+    Examples
+    --------
+    >>> @register_model(task_type={"node_cls"})
+    ... class TinyGCN(torch.nn.Module): ...  # doctest: +SKIP
+    """
+
+    def register(target: type) -> type:
+        given = task_type if task_type is not None else task_types
+        spec = ModelSpec(target, _task_types(given, target), factory)
+        label = name or target.__name__
+        known = MODELS.get(label) if label in MODELS else None
+        if known is not None and _identity(known.cls) == _identity(target):
+            MODELS.remove(label)  # the same class again: a notebook cell was run twice
+        MODELS.add(label, spec)
+        return target
+
+    return register if cls is None else register(cls)
+
+
+def _identity(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
+
+
+def _task_types(given: str | Iterable[str] | None, cls: type) -> frozenset[str]:
+    if given is None:
+        given = getattr(cls, "task_types", None)
+    if given is None:
+        raise UsageError(
+            f"{cls.__name__} does not say which task types it serves. Decorate it with "
+            '@register_model(task_type={"node_cls"}), give it a task_types attribute, '
+            f'or pass ({cls.__name__}, "node_cls", factory). Known: {", ".join(sorted(TASK_TYPES))}.'
+        )
+    names = frozenset({given} if isinstance(given, str) else given)
+    if names != ALL:
+        for item in names:
+            known_task_type(item)
+    return names
+
+
+def spec_from(value: Any) -> ModelSpec:
+    """Resolve a class, name, tuple or spec to a ModelSpec."""
+    if isinstance(value, ModelSpec):
+        return value
+    if isinstance(value, str):
+        return MODELS[value]
+    if isinstance(value, tuple):
+        if not 2 <= len(value) <= 3 or not isinstance(value[0], type):
+            raise UsageError(f"An inline model is (class, task types[, factory]), got {value!r}.")
+        return ModelSpec(value[0], _task_types(value[1], value[0]), value[2] if len(value) == 3 else None)
+    if isinstance(value, type):
+        for spec in MODELS.values():
+            if spec.cls is value:
+                return spec
+        return ModelSpec(value, _task_types(None, value))
+    raise UsageError(f"A model is a class, a registered name, a ModelSpec or (class, task types[, factory]), got {value!r}.")
+
+
+def named_specs(models: Any) -> dict[str, ModelSpec]:
+    """Resolve every documented form of ``models=`` to names and specs, in order."""
+    if models is None:
+        raise UsageError("run_benchmark requires `models`: a class, a registered name, a list of either, or a dict.")
+    if isinstance(models, Mapping):
+        chosen = {str(name): spec_from(value) for name, value in models.items()}
+    else:
+        inline = isinstance(models, tuple) and len(models) >= 2 and isinstance(models[0], type) and not isinstance(models[1], type)
+        single = isinstance(models, (str, type, ModelSpec)) or inline
+        chosen = {}
+        for value in [models] if single else list(models):
+            name = value if isinstance(value, str) else spec_from(value).name
+            if name in chosen:
+                raise UsageError(f"Two models are called {name!r}. Pass a dict to give each its own name.")
+            chosen[name] = spec_from(value)
+    if not chosen:
+        raise UsageError("run_benchmark requires `models`: at least one, got none.")
+    return chosen

@@ -1,0 +1,43 @@
+"""Graph Transformer (Shi et al., 2021)."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.nn import TransformerConv
+
+from graphnetz.models._conv import convolve
+from graphnetz.models.spec import ALL, register_model
+
+
+@register_model(task_types=ALL)
+class GraphTransformer(torch.nn.Module):
+    """Two transformer convolutions: ``heads`` concatenated, then one averaged."""
+
+    level = "node"
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        heads: int = 4,
+        dropout: float = 0.1,
+        edge_dim: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.conv1 = TransformerConv(in_channels, hidden_channels, heads=heads, dropout=dropout, edge_dim=edge_dim)
+        self.conv2 = TransformerConv(
+            heads * hidden_channels, out_channels, heads=1, concat=False, dropout=dropout, edge_dim=edge_dim
+        )
+        self.dropout = dropout
+        self.edge_dim = edge_dim
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per node."""
+        options = {"edge_attr": data.edge_attr} if self.edge_dim else {}
+        x = convolve(self.conv1, data.x, data, **options).relu()
+        x = F.dropout(x, self.dropout, self.training)
+        return convolve(self.conv2, x, data, **options)
