@@ -12,7 +12,7 @@ from graphnetz._core.registry import Registry
 from graphnetz.stats._common import Floats
 
 Correction = Callable[[Floats], Floats]
-"""``correction(p) -> adjusted``; p holds no NaN."""
+"""``correction(p) -> adjusted`` along the last axis, so that simulations correct many families at once; no NaN."""
 
 CORRECTIONS: Registry[Correction] = Registry("correction", entry_points="graphnetz.corrections")
 
@@ -51,25 +51,27 @@ def adjust(p: npt.ArrayLike, *, method: str = "holm") -> Floats:
 @CORRECTIONS.register("holm")
 def _holm(p: Floats) -> Floats:
     """Holm (1979) step-down: (m - r + 1) p_(r), made monotone from the smallest upwards."""
-    order = np.argsort(p, kind="stable")
-    steps = p[order] * np.arange(p.size, 0, -1)
-    return _restore(np.maximum.accumulate(steps), order)
+    order = np.argsort(p, axis=-1, kind="stable")
+    steps = np.take_along_axis(p, order, -1) * np.arange(p.shape[-1], 0, -1)
+    return _restore(np.maximum.accumulate(steps, axis=-1), order)
 
 
 @CORRECTIONS.register("bonferroni")
 def _bonferroni(p: Floats) -> Floats:
-    return np.minimum(p * p.size, 1.0)
+    adjusted: Floats = np.minimum(p * p.shape[-1], 1.0)
+    return adjusted
 
 
 @CORRECTIONS.register("bh")
 def _benjamini_hochberg(p: Floats) -> Floats:
     """Benjamini and Hochberg (1995) step-up: m p_(r) / r, made monotone from the largest downwards."""
-    order = np.argsort(p, kind="stable")
-    steps = p[order] * p.size / np.arange(1, p.size + 1)
-    return _restore(np.minimum.accumulate(steps[::-1])[::-1], order)
+    order = np.argsort(p, axis=-1, kind="stable")
+    m = p.shape[-1]
+    steps = np.take_along_axis(p, order, -1) * m / np.arange(1, m + 1)
+    return _restore(np.minimum.accumulate(steps[..., ::-1], axis=-1)[..., ::-1], order)
 
 
 def _restore(ordered: Floats, order: npt.NDArray[np.intp]) -> Floats:
     result = np.empty_like(ordered)
-    result[order] = np.minimum(ordered, 1.0)
+    np.put_along_axis(result, order, np.minimum(ordered, 1.0), -1)
     return result
