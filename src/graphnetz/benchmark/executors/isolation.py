@@ -1,0 +1,88 @@
+"""First steps of a child process: let go of everything of the driver that could hang or be disturbed."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import logging
+import os
+import signal
+import sys
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_KEEP: list[Any] = []  # replaced streams and handlers: dropping them would flush them, and flushing can lock
+_ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def one_thread() -> None:
+    """Run numeric libraries on one thread.
+
+    Must be the first torch call of a forked child: any other one hangs on the parent's thread pool.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "set_num_threads"):
+        torch.set_num_threads(1)
+    for name in _ONE_THREAD:
+        os.environ[name] = "1"
+
+
+def silence() -> None:
+    """Replace standard streams and log handlers: the console and the log belong to the driver."""
+    _KEEP.extend((sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__))
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    if null > 2:
+        os.close(null)
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    loggers = [logging.root, *logging.root.manager.loggerDict.values()]
+    for logger in loggers:
+        handlers = getattr(logger, "handlers", None)
+        if handlers:
+            _KEEP.append(handlers)
+            logger.handlers = []  # type: ignore[union-attr]
+    logging.root.handlers = [logging.NullHandler()]
+
+
+def own_group() -> None:
+    """Lead a process group, so that all descendants can be ended together."""
+    os.setpgid(0, 0)
+
+
+def reset_signals() -> None:
+    """Forget the driver's handlers; Ctrl-C is the driver's business."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def die_with(parent: int, *, by: signal.Signals = signal.SIGKILL) -> None:
+    """Ask the kernel for ``by`` when the parent ends; leave at once when it has ended already."""
+    _prctl(_PR_SET_PDEATHSIG, int(by))
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose parents die, so that none escapes."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def freeze() -> None:
+    """Keep the collector off inherited objects: touching them would copy their pages."""
+    gc.freeze()
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform.startswith("linux"):
+        _libc().prctl(option, value, 0, 0, 0)
+
+
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)

@@ -1,0 +1,105 @@
+"""Resident memory of a process, its high-water mark, and the address-space backstop."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_SLACK = 2**30
+
+
+def resident(pid: int | str = "self") -> float:
+    """Return the resident bytes of a process; NaN where unknown or gone."""
+    return _statm(pid, 1)
+
+
+def family(pid: int) -> float:
+    """Return the resident bytes of a process plus the proportional share of its descendants."""
+    total = resident(pid)
+    todo = _children(pid)
+    while todo:
+        child = todo.pop()
+        share = _proportional(child)
+        if not math.isnan(share):
+            total += share
+            todo.extend(_children(child))
+    return total
+
+
+def reset_high_water() -> bool:
+    """Start a new high-water mark for this process; False where the kernel does not allow it."""
+    try:
+        with open("/proc/self/clear_refs", "w", encoding="ascii") as stream:
+            stream.write("5")
+    except OSError:
+        return False
+    return True
+
+
+def high_water() -> float:
+    """Return the highest resident bytes since the last reset; NaN where unknown."""
+    return _kilobytes(Path("/proc/self/status"), "VmHWM:")
+
+
+def limit_address_space(megabytes: float) -> None:
+    """Let allocations fail before they can hurt the machine.
+
+    Address space is not memory (files are mapped, threads reserve stacks), so the fence stands well
+    behind the limit that the supervisor watches. With CUDA, which reserves far more, there is none.
+    """
+    import sys
+
+    torch = sys.modules.get("torch")
+    size = _statm("self", 0)
+    if math.isnan(size) or (torch is not None and torch.cuda.is_initialized()):
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = int(size + 2 * megabytes * 1e6 + _SLACK)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def available() -> float:
+    """Return the bytes that can be used without swapping, container limits respected."""
+    import psutil
+
+    free = float(psutil.virtual_memory().available)
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
+        return free if limit == "max" else min(free, max(float(limit) - float(used), 0.0))
+    except (OSError, ValueError):
+        return free
+
+
+def _statm(pid: int | str, field: int) -> float:
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as stream:
+            return int(stream.read().split()[field]) * float(PAGE)
+    except (OSError, IndexError, ValueError):
+        return math.nan
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as stream:
+            return [int(word) for word in stream.read().split()]
+    except (OSError, ValueError):
+        return []
+
+
+def _proportional(pid: int) -> float:
+    return _kilobytes(Path(f"/proc/{pid}/smaps_rollup"), "Pss:")
+
+
+def _kilobytes(path: Path, field: str) -> float:
+    try:
+        for line in path.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) * 1024.0
+    except (OSError, ValueError, IndexError):
+        pass
+    return math.nan

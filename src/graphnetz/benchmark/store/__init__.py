@@ -1,0 +1,8 @@
+"""The run's only truth: one SQLite file per run folder."""
+
+from graphnetz.benchmark.store.database import Store
+from graphnetz.benchmark.store.export import to_csv, to_json, to_parquet
+from graphnetz.benchmark.store.owners import new_owner, owner_is_dead
+from graphnetz.benchmark.store.schema import FINISHED, SCHEMA_VERSION
+
+__all__ = ["FINISHED", "SCHEMA_VERSION", "Store", "new_owner", "owner_is_dead", "to_csv", "to_json", "to_parquet"]

@@ -1,0 +1,83 @@
+"""The file under the store: where it lies, whether it can be written, and plain words for what went wrong."""
+
+from __future__ import annotations
+
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphnetz._core.errors import StoreError
+
+FILE_NAME = "store.sqlite"
+_NETWORK = {
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "beegfs", "ceph", "fuse.ceph", "fuse.glusterfs",
+    "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs", "orangefs", "panfs", "virtiofs",
+}  # fmt: skip
+
+_WORDS = (
+    ("disk is full", "The disk is full: {path!r} could not take the last write. Free space and resume; "
+     "finished cells are safe."),
+    ("readonly", "{path!r} cannot be written: the file or its folder is read-only. Choose a writable folder."),
+    ("unable to open", "{path!r} cannot be opened. Check that the folder exists and may be read and written."),
+    ("disk i/o error", "{path!r} could not be read or written (input/output error: disk full, quota or a broken "
+     "disk). Make room and resume; finished cells are safe."),
+    ("locked", "{path!r} is locked by another process for too long. Wait for it or stop it, then resume."),
+    ("not a database", "{path!r} is not an SQLite file. Name the folder of a run."),
+    ("malformed", "{path!r} is damaged (SQLite: malformed). Restore it from a copy."),
+)  # fmt: skip
+
+
+def store_file(path: str | Path) -> Path:
+    """Return the file behind a run folder, or the file itself when a file was named."""
+    given = Path(path)
+    return given if given.suffix in (".sqlite", ".db") or given.is_file() else given / FILE_NAME
+
+
+@contextmanager
+def plain_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into one sentence."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(_sentence(error, path)) from error
+    except OverflowError as error:
+        raise StoreError(f"{path!s}: a number does not fit 64 bits ({error}). Use smaller seeds.") from error
+
+
+def _sentence(error: sqlite3.Error, path: Path) -> str:
+    text = str(error).lower()
+    for mark, words in _WORDS:
+        if mark in text:
+            return words.format(path=str(path))
+    return f"The store {str(path)!r} failed: {error}."
+
+
+def warn_on_network(path: Path) -> None:
+    """Warn when the folder lies on a network file system, whose locks SQLite cannot trust."""
+    kind = file_system(path)
+    if kind in _NETWORK:
+        warnings.warn(
+            f"The run folder {str(path.parent)!r} is on a network file system ({kind}), where locks and syncs may "
+            "fail. Use a local disk, and only one runner per folder otherwise.",
+            stacklevel=4,
+        )
+
+
+def file_system(path: Path) -> str:
+    """Return the type of the file system below ``path``, or an empty string where unknown."""
+    try:
+        lines = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = path.resolve()
+    best, kind = -1, ""
+    for line in lines:
+        fields = line.split()
+        if len(fields) < 3:
+            continue
+        mount = Path(fields[1].replace("\\040", " "))
+        if (mount == place or mount in place.parents) and len(mount.parts) >= best:
+            best, kind = len(mount.parts), fields[2]
+    return kind

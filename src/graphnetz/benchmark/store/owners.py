@@ -1,0 +1,44 @@
+"""Who holds a claim: names that tell, on the same machine, whether their process is still alive."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from pathlib import Path
+
+
+def new_owner() -> str:
+    """Return a fresh owner name: machine, process, start of the process, random part."""
+    pid = os.getpid()
+    return f"{_machine()}|{pid}|{_started(pid) or '-'}|{uuid.uuid4().hex[:12]}"
+
+
+def owner_is_dead(owner: str) -> bool:
+    """Whether ``owner`` is a process of this machine that no longer exists.
+
+    False when it lives, and also when it lives elsewhere: then only its lease tells.
+    """
+    parts = owner.split("|")
+    if len(parts) != 4 or parts[0] != _machine() or not parts[1].isdigit() or parts[2] == "-":
+        return False
+    return _started(int(parts[1])) != parts[2]
+
+
+def _machine() -> str:
+    # Containers share the boot id but not process numbers, hence the namespace.
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        space = Path("/proc/self/ns/pid").readlink()
+        return f"{boot}/{space}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _started(pid: int) -> str | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in ("Z", "X") else fields[19]

@@ -1,0 +1,133 @@
+"""Tables of the store, their version, and the checks that a file from elsewhere must pass."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from graphnetz._core.errors import StoreError
+
+APPLICATION_ID = 0x474E545A  # "GNTZ": tells our files from any other SQLite file
+SCHEMA_VERSION = 1
+FINISHED = ("ok", "failed", "diverged", "timeout", "oom")
+MAX_VALUE_BYTES = 512 * 2**20
+
+CREATE: Sequence[str] = (
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE protocols(hash TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE environments(key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE cells(
+        position INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        task TEXT NOT NULL,
+        model TEXT NOT NULL,
+        seed INTEGER NOT NULL,
+        status TEXT NOT NULL DEFAULT 'pending'
+            CHECK (status IN ('pending', 'running', 'ok', 'failed', 'diverged', 'timeout', 'oom')),
+        metric TEXT NOT NULL DEFAULT '',
+        value REAL,
+        greater_is_better INTEGER NOT NULL DEFAULT 1,
+        metrics TEXT NOT NULL DEFAULT '{}',
+        epochs INTEGER NOT NULL DEFAULT 0,
+        best_epoch INTEGER,
+        seconds REAL,
+        peak_memory REAL,
+        parameters INTEGER NOT NULL DEFAULT 0,
+        error TEXT NOT NULL DEFAULT '',
+        environment TEXT NOT NULL DEFAULT '',
+        replication TEXT NOT NULL DEFAULT 'init',
+        n_train INTEGER NOT NULL DEFAULT 0,
+        n_test INTEGER NOT NULL DEFAULT 0,
+        notes TEXT NOT NULL DEFAULT '[]',
+        protocol TEXT NOT NULL,
+        owner TEXT,
+        lease REAL,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        finished_at REAL
+    )""",
+    "CREATE INDEX cells_owner ON cells(owner) WHERE owner IS NOT NULL",
+    """CREATE TABLE details(
+        key TEXT PRIMARY KEY REFERENCES cells(key) ON DELETE CASCADE,
+        history BLOB,
+        trace BLOB,
+        predictions BLOB
+    )""",
+    "CREATE TABLE sections(name TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID",
+)
+
+MIGRATIONS: dict[int, Sequence[str]] = {}
+"""Statements that lead from the given version to the next one."""
+
+# fmt: off
+COLUMNS: Mapping[str, frozenset[str]] = {
+    "meta": frozenset({"name", "value"}),
+    "protocols": frozenset({"hash", "body"}),
+    "environments": frozenset({"key", "body"}),
+    "cells": frozenset(
+        {
+            "position", "key", "task", "model", "seed", "status", "metric", "value", "greater_is_better", "metrics",
+            "epochs", "best_epoch", "seconds", "peak_memory", "parameters", "error", "environment", "replication",
+            "n_train", "n_test", "notes", "protocol", "owner", "lease", "attempts", "finished_at",
+        }
+    ),
+    "details": frozenset({"key", "history", "trace", "predictions"}),
+    "sections": frozenset({"name", "position", "body"}),
+}
+# fmt: on
+
+
+def prepare(connection: sqlite3.Connection, *, name: str) -> None:
+    """Create the tables in an empty file, or bring an older store up to date; all in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection)
+        if version == 0 and not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            for statement in CREATE:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        else:
+            identify(connection, name=name)
+            for step in range(version, SCHEMA_VERSION):
+                for statement in MIGRATIONS[step]:
+                    connection.execute(statement)
+            if version != SCHEMA_VERSION:
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def identify(connection: sqlite3.Connection, *, name: str) -> int:
+    """Return the version of a store, or say why the file is not one we can read."""
+    marker = connection.execute("PRAGMA application_id").fetchone()[0]
+    if marker != APPLICATION_ID:
+        raise StoreError(f"{name!r} is an SQLite file, but not a graphnetz store. Name the folder of a run.")
+    version = _version(connection)
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"The store {name!r} has schema version {version}, this version reads up to {SCHEMA_VERSION}. "
+            "Upgrade graphnetz."
+        )
+    return version
+
+
+def check(connection: sqlite3.Connection, *, name: str) -> None:
+    """Refuse a file whose tables are not ours: it may come from someone else."""
+    rows = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
+    odd = sorted(str(entry) for kind, entry in rows if kind not in ("table", "index"))
+    if odd:
+        raise StoreError(f"The store {name!r} holds views or triggers ({', '.join(odd)}). Do not use this file.")
+    tables = {entry for kind, entry in rows if kind == "table"}
+    for table, columns in COLUMNS.items():
+        if table not in tables:
+            raise StoreError(f"The store {name!r} has no table {table!r}. The file is damaged or not a store.")
+        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        if columns - there:
+            lacking = ", ".join(sorted(columns - there))
+            raise StoreError(f"Table {table!r} of the store {name!r} lacks {lacking}. The file is damaged.")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
