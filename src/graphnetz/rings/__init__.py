@@ -1,0 +1,80 @@
+"""RINGS: is this dataset fit to judge models? (Coupette, Wayland, Simons and Rieck, ICML 2025)."""
+
+from graphnetz.rings.agreement import (
+    AgreementResult,
+    CorrelationResult,
+    agreement,
+    correct_examples,
+    correlate,
+    overall_symbol,
+)
+from graphnetz.rings.complementarity import ComplementarityProfile, RingsWarning, complementarity, profile
+from graphnetz.rings.diversity import DiversityResult, diversity
+from graphnetz.rings.perturbations import (
+    PERTURBATIONS,
+    CompleteFeatures,
+    CompleteGraph,
+    ConnectedRandomGraph,
+    EmptyFeatures,
+    EmptyGraph,
+    Original,
+    Perturbation,
+    RandomFeatures,
+    RandomGraph,
+    ShuffledFeatures,
+    ShuffledGraph,
+    perturb,
+    perturb_dataset,
+    perturbation,
+)
+from graphnetz.rings.rules import Assessment, assess, taxonomy
+from graphnetz.rings.separability import SeparabilityResult, separability
+from graphnetz.rings.spaces import FEATURES, STRUCTURES, structure_metric
+from graphnetz.rings.statistics import DatasetStatistics, by_split, dataset_statistics, ego_graphs
+from graphnetz.rings.study import SeparabilityStudy
+from graphnetz.rings.tasks import degree_features, perturb_task
+
+__all__ = [
+    "FEATURES",
+    "PERTURBATIONS",
+    "STRUCTURES",
+    "AgreementResult",
+    "Assessment",
+    "ComplementarityProfile",
+    "CompleteFeatures",
+    "CompleteGraph",
+    "ConnectedRandomGraph",
+    "CorrelationResult",
+    "DatasetStatistics",
+    "DiversityResult",
+    "EmptyFeatures",
+    "EmptyGraph",
+    "Original",
+    "Perturbation",
+    "RandomFeatures",
+    "RandomGraph",
+    "RingsWarning",
+    "SeparabilityResult",
+    "SeparabilityStudy",
+    "ShuffledFeatures",
+    "ShuffledGraph",
+    "agreement",
+    "assess",
+    "by_split",
+    "complementarity",
+    "correct_examples",
+    "correlate",
+    "dataset_statistics",
+    "degree_features",
+    "diversity",
+    "ego_graphs",
+    "overall_symbol",
+    "perturb",
+    "perturb_dataset",
+    "perturb_task",
+    "perturbation",
+    "profile",
+    "separability",
+    "structure_metric",
+    "taxonomy",
+]

@@ -1,0 +1,387 @@
+"""Performance separability: which modes of a dataset can be told apart by what models reach on them?"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz._core.registry import Registry
+from graphnetz._core.rng import generator
+from graphnetz.rings import _resampling as resampling
+from graphnetz.rings._resampling import Array, Ints, TwoSample
+from graphnetz.rings.complementarity import RingsWarning
+from graphnetz.rings.rules import Groups, format_relation
+
+CORRECTIONS = ("bonferroni", "holm", "none")
+FEW_RUNS = 20
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One pair of modes; ``mean_diff`` is mean(a) - mean(b)."""
+
+    a: str
+    b: str
+    statistic: float
+    p: float
+    mean_diff: float
+    n_a: int
+    n_b: int
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True)
+class SeparabilityResult:
+    """Which modes are separable, as pairs, groups and one relation string.
+
+    ``groups`` stand best first. ``notes`` say what the numbers cannot carry.
+    """
+
+    comparisons: tuple[Comparison, ...] = field(repr=False)
+    p_adj: tuple[float, ...] = field(repr=False)
+    separable: tuple[bool, ...] = field(repr=False)
+    groups: Groups
+    means: Mapping[str, float]
+    runs: Mapping[str, int]
+    statistic: str
+    alpha: float
+    correction: str
+    greater_is_better: bool = True
+    notes: tuple[str, ...] = ()
+
+    @property
+    def relation(self) -> str:
+        """The groups in one line, such as ``o > cg/rg > eg`` (``<`` where less is better)."""
+        return format_relation(self.groups, greater_is_better=self.greater_is_better)
+
+    @property
+    def pairwise(self) -> pd.DataFrame:
+        """Table of all pairs: a, b, statistic, p, p_adj, separable, mean_diff, interval, runs."""
+        rows = [
+            {
+                "a": c.a,
+                "b": c.b,
+                "statistic": c.statistic,
+                "p": c.p,
+                "p_adj": p_adj,
+                "separable": separable,
+                "mean_diff": c.mean_diff,
+                "low": c.low,
+                "high": c.high,
+                "n_a": c.n_a,
+                "n_b": c.n_b,
+            }
+            for c, p_adj, separable in zip(self.comparisons, self.p_adj, self.separable, strict=True)
+        ]
+        return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The samples with everything a statistic may need to compare a pair of them."""
+
+    samples: Mapping[str, Array]
+    blocks: Mapping[str, Ints] | None
+    permutations: int
+    level: float
+    seed: int
+    cache: dict[tuple[object, ...], object] = field(default_factory=dict)
+
+    def rng(self, *words: int | str) -> np.random.Generator:
+        """Return the generator of one purpose; pairs of equal sizes share it and thus their draws."""
+        return generator("separability", self.seed, *words)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All pairs of modes in the order given."""
+        return list(combinations(self.samples, 2))
+
+
+Statistic = Callable[[_Plan], list[Comparison]]
+STATISTICS: Registry[Statistic] = Registry("separability statistic")
+
+
+def separability(
+    scores: Mapping[str, Sequence[float]],
+    *,
+    statistic: str = "ks",
+    alpha: float = 0.01,
+    permutations: int = 10_000,
+    correction: str | None = None,
+    greater_is_better: bool = True,
+    blocks: Sequence[Hashable] | Mapping[str, Sequence[Hashable]] | None = None,
+    seed: int = 0,
+) -> SeparabilityResult:
+    """Compare the performance distributions of all modes of one dataset.
+
+    Parameters
+    ----------
+    scores
+        Runs by mode: the scores of the best model of each mode. NaN (a failed run) is dropped.
+    statistic
+        ``ks`` (Kolmogorov-Smirnov) or ``ranksum`` (Wilcoxon, unpaired) with a permutation test;
+        ``signedrank`` (Wilcoxon, paired: run i of one mode belongs to run i of the other), exact;
+        ``bootstrap``: the 1 - alpha percentile interval of the difference of means excludes zero.
+    alpha
+        Family-wise level; an adjusted p must lie strictly below it.
+    permutations
+        Permutations or resamples.
+    correction
+        ``bonferroni`` (default), ``holm`` or ``none``, over all pairs. For ``bootstrap`` the
+        default is ``none``, as in the paper; ``bonferroni`` widens its intervals.
+    greater_is_better
+        False for errors such as MAE.
+    blocks
+        Labels of the runs (fold and seed), one per run, or one sequence per mode. Labels of modes
+        are then permuted within blocks only, and the bootstrap resamples runs jointly.
+    seed
+        Seed of the permutations.
+
+    Returns
+    -------
+    SeparabilityResult
+        With a warning and a note when runs or permutations are too few to reach ``alpha``.
+    """
+    function = STATISTICS[statistic]
+    chosen = correction or ("none" if statistic == "bootstrap" else "bonferroni")
+    if chosen not in CORRECTIONS:
+        raise unknown_name("correction", chosen, CORRECTIONS)
+    if statistic == "bootstrap" and chosen == "holm":
+        raise UsageError("Holm steps through p-values; intervals of the bootstrap take 'bonferroni' or 'none'.")
+    if not 0 < alpha < 1 or permutations < 1:
+        raise UsageError(f"alpha must lie in (0, 1) and permutations be positive, got {alpha} and {permutations}.")
+    samples, labels, notes = _prepare(scores, blocks, paired=statistic == "signedrank")
+    count = len(samples) * (len(samples) - 1) // 2
+    level = alpha / count if chosen != "none" else alpha
+    plan = _Plan(samples, labels, permutations, level, seed)
+    comparisons = function(plan)
+    p_adj = adjust([item.p for item in comparisons], chosen)
+    if statistic == "bootstrap":
+        separable = [item.low > 0 or item.high < 0 for item in comparisons]
+    else:
+        separable = [p < alpha for p in p_adj]
+    notes += _reachability(plan, statistic)
+    for note in notes:
+        warnings.warn(note, RingsWarning, stacklevel=2)
+    means = {mode: float(values.mean()) for mode, values in samples.items()}
+    return SeparabilityResult(
+        comparisons=tuple(comparisons),
+        p_adj=tuple(p_adj),
+        separable=tuple(separable),
+        groups=group_modes(means, plan.pairs, separable, greater_is_better=greater_is_better),
+        means=means,
+        runs={mode: len(values) for mode, values in samples.items()},
+        statistic=statistic,
+        alpha=alpha,
+        correction=chosen,
+        greater_is_better=greater_is_better,
+        notes=tuple(notes),
+    )
+
+
+def adjust(p: Sequence[float], correction: str) -> list[float]:
+    """Adjust p-values for their number; NaN stays NaN and counts as a member of the family."""
+    values = np.asarray(p, dtype=float)
+    m = len(values)
+    if correction == "none":
+        return [float(value) for value in values]
+    if correction == "bonferroni":
+        return [float(min(1.0, value * m)) if value == value else math.nan for value in values]
+    order = np.argsort(values)  # NaN sorts last
+    stepped = np.maximum.accumulate(values[order] * (m - np.arange(m)))
+    out = np.empty(m)
+    out[order] = np.where(np.isnan(values[order]), np.nan, np.minimum(stepped, 1))
+    return [float(value) for value in out]
+
+
+def group_modes(
+    means: Mapping[str, float],
+    pairs: Sequence[tuple[str, str]],
+    separable: Sequence[bool],
+    *,
+    greater_is_better: bool = True,
+) -> Groups:
+    """Join modes that are not separable and order the groups by their mean, best first."""
+    group = {mode: {mode} for mode in means}
+    for (a, b), apart in zip(pairs, separable, strict=True):
+        if not apart and group[a] is not group[b]:
+            group[a] |= group[b]
+            for mode in group[b]:
+                group[mode] = group[a]
+    unique = {tuple(sorted(members)) for members in group.values()}
+    sign = -1 if greater_is_better else 1
+    return tuple(sorted(unique, key=lambda members: (sign * np.mean([means[mode] for mode in members]), members)))
+
+
+def _prepare(
+    scores: Mapping[str, Sequence[float]],
+    blocks: Sequence[Hashable] | Mapping[str, Sequence[Hashable]] | None,
+    *,
+    paired: bool,
+) -> tuple[dict[str, Array], dict[str, Ints] | None, list[str]]:
+    """Check the runs, drop failed ones and number the blocks."""
+    raw = {mode: np.asarray(values, dtype=float).reshape(-1) for mode, values in scores.items()}
+    if len(raw) < 2:
+        raise UsageError(f"Separability compares modes; {len(raw)} given. Give runs of at least two.")
+    if any(np.isinf(values).any() for values in raw.values()):
+        raise UsageError("Scores must be finite numbers, or NaN for a failed run.")
+    lengths = {len(values) for values in raw.values()}
+    labels = None
+    if blocks is not None:
+        given = blocks if isinstance(blocks, Mapping) else dict.fromkeys(raw, blocks)
+        labels = _number_blocks(raw, given)
+    keep = {mode: np.isfinite(values) for mode, values in raw.items()}
+    if paired:
+        if len(lengths) > 1:
+            raise UsageError(f"Paired comparison needs equally many runs in every mode, got {sorted(lengths)}.")
+        together = np.logical_and.reduce(list(keep.values()))
+        keep = dict.fromkeys(keep, together)
+    notes = []
+    dropped = sum(int((~mask).sum()) for mask in keep.values())
+    if dropped:
+        notes.append(f"{dropped} runs without a score were dropped.")
+    samples = {mode: values[keep[mode]] for mode, values in raw.items()}
+    empty = [mode for mode, values in samples.items() if not len(values)]
+    if empty:
+        raise UsageError(f"No finished run for {', '.join(empty)}. Leave such modes out.")
+    if labels is not None:
+        labels = {mode: values[keep[mode]] for mode, values in labels.items()}
+    return samples, labels, notes
+
+
+def _number_blocks(raw: Mapping[str, Array], given: Mapping[str, Sequence[Hashable]]) -> dict[str, Ints]:
+    number: dict[Hashable, int] = {}
+    out = {}
+    for mode, values in raw.items():
+        if len(given.get(mode, ())) != len(values):
+            raise UsageError(
+                f"blocks needs one label per run of {mode!r} ({len(values)}), got {len(given.get(mode, ()))}."
+            )
+        out[mode] = np.array([number.setdefault(label, len(number)) for label in given[mode]], dtype=np.int64)
+    return out
+
+
+def _reachability(plan: _Plan, statistic: str) -> list[str]:
+    """Say when even perfectly separated runs could not be called separable."""
+    fewest = min(len(values) for values in plan.samples.values())
+    if statistic == "bootstrap":
+        short = f"Bootstrap intervals of {fewest} runs are too narrow; use at least {FEW_RUNS} runs per mode."
+        return [short] if fewest < FEW_RUNS else []
+    notes = []
+    if statistic != "signedrank" and 1 / (1 + plan.permutations) >= plan.level:
+        needed = math.floor(1 / plan.level) - 1
+        while 1 / (1 + needed) >= plan.level:
+            needed += 1
+        notes.append(
+            f"{plan.permutations} permutations cannot reach the level {plan.level:.2g} of one pair; "
+            f"use at least {needed}."
+        )
+    smallest = max(smallest_p(plan, a, b, statistic) for a, b in plan.pairs)
+    if smallest >= plan.level:
+        notes.append(
+            f"With {fewest} runs per mode the smallest possible p is {smallest:.2g}, not below the level "
+            f"{plan.level:.2g} of one pair: some pairs cannot be called separable, whatever the scores. Add runs."
+        )
+    return notes
+
+
+def smallest_p(plan: _Plan, a: str, b: str, statistic: str) -> float:
+    """Smallest p-value that perfectly separated runs of two modes can get."""
+    n_a, n_b = len(plan.samples[a]), len(plan.samples[b])
+    if statistic == "signedrank":
+        return min(1.0, 2.0 / 2.0**n_a)
+    if plan.blocks is None:
+        return min(1.0, 2 / math.comb(n_a + n_b, n_a))
+    ways = 1
+    for block in set(plan.blocks[a]) | set(plan.blocks[b]):
+        inside_a, inside_b = int((plan.blocks[a] == block).sum()), int((plan.blocks[b] == block).sum())
+        ways *= math.comb(inside_a + inside_b, inside_a)
+    return min(1.0, 2 / ways)
+
+
+def _permutation(plan: _Plan, name: str) -> list[Comparison]:
+    """Compare all pairs by a permutation test; equal sizes share their label draws."""
+    out = []
+    for a, b in plan.pairs:
+        x, y = plan.samples[a], plan.samples[b]
+        sample = TwoSample.of(x, y)
+        count = resampling.COUNTS[name]
+        observed = int(count(sample, sample.is_a[None])[0])
+        p = resampling.permutation_p(observed, count(sample, _labels(plan, a, b, sample)))
+        value = resampling.STATISTICS[name](sample)
+        out.append(Comparison(a, b, value, p, float(x.mean() - y.mean()), len(x), len(y)))
+    return out
+
+
+def _labels(plan: _Plan, a: str, b: str, sample: TwoSample) -> resampling.Labels:
+    """Label rows in sorted order."""
+    n_a, n_b, size = sample.n_a, sample.n_b, plan.permutations
+    if plan.blocks is None:
+        key: tuple[object, ...] = ("free", n_a, n_b)
+        if key not in plan.cache:
+            plan.cache[key] = resampling.free_labels(n_a, n_b, size=size, rng=plan.rng("free", n_a, n_b))
+        return plan.cache[key]  # type: ignore[return-value]
+    block_a, block_b = plan.blocks[a], plan.blocks[b]
+    in_pairs = np.array_equal(block_a, block_b) and len(np.unique(block_a)) == n_a
+    key = ("pairs", n_a) if in_pairs else ("blocks", a, b)
+    if key not in plan.cache:
+        rng = plan.rng(*(str(word) for word in key))
+        if in_pairs:
+            plan.cache[key] = resampling.paired_labels(n_a, size=size, rng=rng)
+        else:
+            plan.cache[key] = resampling.blocked_labels(block_a, block_b, size=size, rng=rng)
+    return plan.cache[key][:, sample.order]  # type: ignore[index, no-any-return]
+
+
+@STATISTICS.register("ks")
+def _ks(plan: _Plan) -> list[Comparison]:
+    return _permutation(plan, "ks")
+
+
+@STATISTICS.register("ranksum")
+def _ranksum(plan: _Plan) -> list[Comparison]:
+    return _permutation(plan, "ranksum")
+
+
+@STATISTICS.register("signedrank")
+def _signed_rank(plan: _Plan) -> list[Comparison]:
+    out = []
+    for a, b in plan.pairs:
+        x, y = plan.samples[a], plan.samples[b]
+        value, p, kept = resampling.signed_rank_p(x - y)
+        out.append(Comparison(a, b, value, p, float(x.mean() - y.mean()), kept, kept))
+    return out
+
+
+@STATISTICS.register("bootstrap")
+def _bootstrap(plan: _Plan) -> list[Comparison]:
+    """Percentile interval of the difference of means; p is the level at which it just touches zero."""
+    size, names = plan.permutations, list(plan.samples)
+    samples = [plan.samples[name] for name in names]
+    joint = plan.blocks is not None and all(np.array_equal(plan.blocks[name], plan.blocks[names[0]]) for name in names)
+    if joint:
+        drawn = resampling.paired_bootstrap_means(samples, size=size, rng=plan.rng("bootstrap"))
+    else:
+        drawn = [
+            resampling.bootstrap_means(values, size=size, rng=plan.rng("bootstrap", index))
+            for index, values in enumerate(samples)
+        ]
+    means = dict(zip(names, drawn, strict=True))
+    out = []
+    for a, b in plan.pairs:
+        difference = means[a] - means[b]
+        low, high = np.quantile(difference, [plan.level / 2, 1 - plan.level / 2])
+        tail = min(int((difference <= 0).sum()), int((difference >= 0).sum()))
+        x, y = plan.samples[a], plan.samples[b]
+        observed = float(x.mean() - y.mean())
+        p = min(1.0, 2 * (1 + tail) / (1 + size))
+        out.append(Comparison(a, b, observed, p, observed, len(x), len(y), float(low), float(high)))
+    return out

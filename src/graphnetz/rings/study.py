@@ -1,0 +1,175 @@
+"""Separability inside an existing training pipeline: the user trains, the study records and judges."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Hashable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import MissingExtraError, UsageError
+from graphnetz._core.paths import atomic_write
+from graphnetz.rings.perturbations import PERTURBATIONS, perturb_dataset
+from graphnetz.rings.rules import Assessment, assess
+from graphnetz.rings.separability import SeparabilityResult, separability
+
+MODES = ("o", "eg", "cg", "rg", "cf", "rf")
+"""The original and the five perturbations that networks can be trained on (Table 4 of the paper)."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One score: which mode and model, which run, which metric."""
+
+    mode: str
+    metric: str
+    value: float
+    run: str
+    model: str
+
+
+@dataclass
+class SeparabilityStudy:
+    """Collects scores of original and perturbed datasets and evaluates their separability.
+
+    Parameters
+    ----------
+    modes
+        Perturbations to compare.
+    directions
+        By metric: whether greater is better. Metrics not named here count as greater-is-better.
+
+    Examples
+    --------
+    >>> study = SeparabilityStudy(modes=("o", "eg"))
+    >>> for run in range(10):
+    ...     for mode in study.modes:
+    ...         study.record(mode, 0.9 - 0.2 * (mode == "eg") + run / 1000, metric="acc", run=run)
+    >>> study.evaluate("acc").relation
+    'o > eg'
+    """
+
+    modes: tuple[str, ...] = MODES
+    directions: dict[str, bool] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for mode in self.modes:
+            _ = PERTURBATIONS[mode]
+
+    def datasets(self, graphs: Iterable[Data], *, seed: int = 0, **options: Any) -> dict[str, list[Data]]:
+        """Return the dataset under every mode, ready for the user's own loop."""
+        from graphnetz.rings.tasks import PerturbedLoader, degree_features
+
+        source = degree_features(list(graphs))
+        out = {}
+        for mode in self.modes:
+            widths = PerturbedLoader(list, mode)._options(source)
+            out[mode] = perturb_dataset(source, mode, seed=seed, **{**widths, **options})
+        return out
+
+    def record(self, mode: str, value: float, *, metric: str, run: Hashable, model: str = "model") -> None:
+        """Add one score. ``run`` names fold and seed; runs with the same name are paired across modes."""
+        if mode not in self.modes:
+            raise UsageError(f"The study has no mode {mode!r}. Its modes: {', '.join(self.modes)}.")
+        entry = Record(mode, metric, float(value), str(run), model)
+        if any((r.mode, r.metric, r.run, r.model) == (mode, metric, entry.run, model) for r in self.records):
+            raise UsageError(f"{mode!r} already has a {metric!r} of {model!r} for run {entry.run!r}.")
+        self.records.append(entry)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Metrics recorded so far."""
+        return tuple(dict.fromkeys(record.metric for record in self.records))
+
+    def best_models(self, metric: str) -> dict[str, str]:
+        """Return the model with the best mean score of every mode."""
+        sign = 1 if self.directions.get(metric, True) else -1
+        scores: dict[str, dict[str, list[float]]] = {}
+        for record in self.records:
+            if record.metric == metric:
+                scores.setdefault(record.mode, {}).setdefault(record.model, []).append(sign * record.value)
+        return {
+            mode: max(sorted(models), key=lambda name, m=models: sum(m[name]) / len(m[name]))  # type: ignore[misc]
+            for mode, models in scores.items()
+        }
+
+    def scores(self, metric: str) -> dict[str, dict[str, float]]:
+        """Scores of the best model of every mode, by run."""
+        best = self.best_models(metric)
+        if not best:
+            raise UsageError(f"No score of {metric!r} was recorded. Recorded: {', '.join(self.metrics) or 'none'}.")
+        return {
+            mode: {
+                record.run: record.value
+                for record in self.records
+                if record.metric == metric and record.mode == mode and record.model == best[mode]
+            }
+            for mode in self.modes
+            if mode in best
+        }
+
+    def evaluate(self, metric: str, *, within_runs: bool = False, **options: Any) -> SeparabilityResult:
+        """Compare all modes on one metric; options go to `separability`.
+
+        ``within_runs`` permutes modes within runs of the same name only.
+        """
+        runs = self.scores(metric)
+        if within_runs or options.get("statistic") == "signedrank":
+            common = [run for run in next(iter(runs.values())) if all(run in other for other in runs.values())]
+            runs = {mode: {run: values[run] for run in common} for mode, values in runs.items()}
+            if within_runs:
+                options.setdefault("blocks", common)
+        options.setdefault("greater_is_better", self.directions.get(metric, True))
+        return separability({mode: list(values.values()) for mode, values in runs.items()}, **options)
+
+    def assess(self, **options: Any) -> Assessment:
+        """Apply the informativeness rule to all recorded metrics."""
+        return assess({metric: self.evaluate(metric, **options).relation for metric in self.metrics})
+
+    def save(self, path: str | Path) -> None:
+        """Write the records as JSON."""
+        payload = {
+            "modes": list(self.modes),
+            "directions": self.directions,
+            "records": [asdict(record) for record in self.records],
+        }
+        with atomic_write(path) as stream:
+            json.dump(payload, stream, indent=1)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SeparabilityStudy:
+        """Read a study written by `save`."""
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+        records = [Record(**record) for record in raw["records"]]
+        return cls(tuple(raw["modes"]), dict(raw["directions"]), records)
+
+    def callback(self, mode: str, *, metric: str, run: Hashable, model: str = "model") -> Any:
+        """Return a Lightning callback that records the logged ``metric`` when testing ends."""
+        lightning = _lightning()
+        study = self
+
+        class RecordScore(lightning.Callback):  # type: ignore[name-defined, misc]
+            """Writes the value that the trainer logged under ``metric`` into the study."""
+
+            def on_test_end(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
+                logged = trainer.callback_metrics
+                if metric not in logged:
+                    known = ", ".join(sorted(logged)) or "none"
+                    raise UsageError(f"The trainer logged no metric {metric!r}. Logged: {known}.")
+                study.record(mode, float(logged[metric]), metric=metric, run=run, model=model)
+
+        return RecordScore()
+
+
+def _lightning() -> Any:
+    for name in ("lightning.pytorch", "pytorch_lightning"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise MissingExtraError("The callback needs Lightning: pip install lightning. Or call SeparabilityStudy.record.")

@@ -1,0 +1,127 @@
+"""Perturbed tasks: what the benchmark engine trains on in place of the original."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import UsageError
+from graphnetz.records import Task
+from graphnetz.records.graphs import GraphList
+from graphnetz.rings._batches import stream
+from graphnetz.rings.perturbations import PERTURBATIONS, perturb_dataset
+
+RANDOM_WIDTH = 10
+"""Columns of random features in training (Coupette et al. 2025, Table 4)."""
+EDGE_TASKS = ("link_pred", "edge_cls")
+
+
+def degree_features(graphs: Sequence[Data]) -> list[Data]:
+    """Give graphs without features their one-hot out-degree, one column per degree up to the largest.
+
+    This is what the paper uses for datasets that come without node features. Datasets in which
+    every graph has features are returned unchanged.
+    """
+    if all(data.x is not None for data in graphs):
+        return list(graphs)
+    degrees = [torch.bincount(data.edge_index[0], minlength=int(data.num_nodes or 0)) for data in graphs]
+    width = 1 + max((int(item.max()) for item in degrees if item.numel()), default=0)
+    out = []
+    for data, degree in zip(graphs, degrees, strict=True):
+        changed = data.clone("edge_index")
+        changed.x = torch.nn.functional.one_hot(degree, width).to(torch.get_default_dtype())
+        out.append(changed)
+    return out
+
+
+@dataclass(frozen=True)
+class PerturbedLoader:
+    """A loader that perturbs what another loader returns; equal by content, so it keys a store.
+
+    Structural perturbations see the same features as the original: a dataset without any gets
+    one-hot degrees of the unperturbed graphs first.
+    """
+
+    loader: Callable[..., Any]
+    code: str
+    perturbation_seed: int = 0
+    width: int | None = None
+
+    def __call__(self, root: Any) -> Any:
+        """Load and perturb."""
+        return self.convert(self.loader(root), self.perturbation_seed)
+
+    def convert(self, dataset: Any, seed: int) -> Any:
+        """Perturb a loaded dataset; one graph stays one graph, many keep their split."""
+        graphs = degree_features(list(stream(dataset)))
+        changed = perturb_dataset(graphs, self.code, seed=seed, **self._options(graphs))
+        if isinstance(dataset, Data) and len(changed) == 1:
+            return changed[0]
+        return GraphList(
+            changed,
+            splits=getattr(dataset, "splits", None),
+            replication=getattr(dataset, "replication", "resplit"),
+        )
+
+    def _options(self, graphs: Sequence[Data]) -> dict[str, Any]:
+        if "width" not in getattr(PERTURBATIONS[self.code], "__dataclass_fields__", {}):
+            return {}
+        if self.code == "cf" and self.width is None:  # one width for all graphs: that of the largest
+            return {"width": max(int(data.num_nodes or 0) for data in graphs)}
+        return {"width": RANDOM_WIDTH if self.code == "rf" and self.width is None else self.width}
+
+
+@dataclass(frozen=True)
+class SeededPerturbedLoader(PerturbedLoader):
+    """A perturbed loader that receives the benchmark seed.
+
+    ``vary`` draws a fresh perturbation for every seed; ``forward`` hands the seed to the inner loader.
+    """
+
+    vary: bool = False
+    forward: bool = False
+
+    def __call__(self, root: Any, *, seed: int) -> Any:  # type: ignore[override]
+        """Load and perturb for one benchmark seed."""
+        dataset = self.loader(root, seed=seed) if self.forward else self.loader(root)
+        return self.convert(dataset, self.perturbation_seed + seed if self.vary else self.perturbation_seed)
+
+
+def perturb_task(task: Task, code: str, *, seed: int = 0, width: int | None = None, vary: bool = False) -> Task:
+    """Return the task whose dataset is perturbed after loading.
+
+    Parameters
+    ----------
+    task
+        The original task.
+    code
+        A key of `PERTURBATIONS`.
+    seed
+        Seed of the perturbation, the same for all runs unless ``vary``.
+    width
+        Feature width: ``cf`` defaults to the size of the largest graph, ``rf`` to ten columns.
+    vary
+        Draw a fresh random perturbation for every benchmark seed (the paper's finer setup, Table 12).
+
+    Notes
+    -----
+    The name becomes ``name@code``. Tasks that predict edges keep their targets in the edge list, so
+    only feature perturbations apply to them.
+    """
+    cls = PERTURBATIONS[code]
+    if task.task_type in EDGE_TASKS and cls.mode in ("graph", "both"):
+        raise UsageError(
+            f"{code!r} replaces the edges that {task.name!r} ({task.task_type}) is asked to predict. "
+            "Use a feature perturbation: ef, cf, rf, sf."
+        )
+    loader: PerturbedLoader
+    if task.seeded or (vary and cls.random):
+        loader = SeededPerturbedLoader(task.loader, code, seed, width, vary=vary and cls.random, forward=task.seeded)
+    else:
+        loader = PerturbedLoader(task.loader, code, seed, width)
+    return dataclasses.replace(task, name=f"{task.name}@{code}", loader=loader, graph=task.block)
