@@ -90,7 +90,7 @@ def dataset(
         card = DatasetCard(
             name=name or loader.__name__,
             category=category,
-            serves=MappingProxyType(dict(serves)),
+            serves=dict(serves),
             loader=loader,
             curated=curated,
             **facts,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import DataError, UnknownNameError, UsageError, unknown_name
-from graphnetz._core.rng import generator
 from graphnetz.datasets.cards import BENCHMARK_TASKS, CATEGORIES
 from graphnetz.datasets.files import GraphArrays, from_networkx, read_edges, read_features, read_labels, with_nodes
+from graphnetz.datasets.splits import stratified_masks
 from graphnetz.records import Task
 
 BUILT_IN_TASK_TYPES = ("node_cls", "graph_cls", "graph_reg", "link_pred", "edge_cls", "multi_reg")
@@ -230,7 +230,7 @@ def _add_node_labels(data: Any, graph: GraphArrays, *, splits: int, name: str) -
     if len(np.unique(codes[codes >= 0])) < 2:
         raise DataError(f"The labels of the task {name!r} hold fewer than two classes; there is nothing to tell apart.")
     masks = stratified_masks(codes, splits=splits)
-    data.y = torch.from_numpy(codes)
+    data.y = torch.from_numpy(np.maximum(codes, 0))  # unlabelled nodes are in no mask; class numbers start at 0
     for key, mask in zip(("train_mask", "val_mask", "test_mask"), masks, strict=True):
         setattr(data, key, torch.from_numpy(mask))
 
@@ -244,27 +244,6 @@ def _class_codes(labels: np.ndarray) -> np.ndarray:
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[known] = np.unique(names, return_inverse=True)[1]
     return codes
-
-
-def stratified_masks(
-    codes: np.ndarray, *, splits: int = 10, train: float = 0.6, val: float = 0.2, per_class: int | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return train, validation and test masks [nodes, splits], stratified by class.
-
-    ``per_class`` replaces the training share by a fixed number of nodes of each class (and of
-    validation nodes by the same number of each class); the rest is tested. Codes below zero are
-    unlabelled and stay out of every mask. The masks are a pure function of the arguments.
-    """
-    masks = np.zeros((3, len(codes), splits), dtype=bool)
-    for column in range(splits):
-        rng = generator("masks", column)
-        for value in np.unique(codes[codes >= 0]):
-            members = rng.permutation(np.flatnonzero(codes == value))
-            first = per_class if per_class is not None else max(1, round(train * len(members)))
-            second = first + (per_class if per_class is not None else round(val * len(members)))
-            for mask, chosen in zip(masks, np.split(members, [first, second]), strict=True):
-                mask[chosen, column] = True
-    return masks[0], masks[1], masks[2]
 
 
 def _graph_level_data(graph: Any, label: str, features: tuple[str, ...]) -> Any:

@@ -18,4 +18,18 @@ def default() -> list[Task]:
     return [task_of(name, kind) for name, kind in DEFAULT]
 
 
-DEFAULT: tuple[tuple[str, str], ...] = ()
+DEFAULT: tuple[tuple[str, str], ...] = (
+    ("graph_properties", "multi_reg"),
+    ("random_maxflow", "edge_cls"),
+    ("breast_cancer_knn", "node_cls"),
+    ("sbm_communities", "node_cls"),
+    ("les_miserables", "link_pred"),
+    ("kinship_rules", "link_pred"),
+    ("radio_mesh", "link_pred"),
+    ("trader_trust", "edge_cls"),
+    ("internet_as_simulated", "edge_cls"),
+    ("digits_knn", "node_cls"),
+    ("digits_superpixels", "graph_cls"),
+    ("ising_energy", "graph_reg"),
+    ("p2p_botnet", "node_cls"),
+)

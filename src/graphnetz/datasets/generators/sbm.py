@@ -1,0 +1,101 @@
+"""Stochastic block models: plain, PATTERN and CLUSTER (Dwivedi et al., 2023)."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch_geometric.data import Data
+
+from graphnetz._core.rng import generator
+from graphnetz.datasets.generators.build import both_ways, consecutive_split, graph, pairs_of
+from graphnetz.records import GraphList
+
+LOW, HIGH = 5, 35  # community and pattern sizes are 5..34
+PATTERNS = 100
+
+
+def block_adjacency(rng: np.random.Generator, block: np.ndarray, p: float, q: float) -> np.ndarray:
+    """Return a symmetric boolean adjacency: ``p`` inside a block, ``q`` between blocks."""
+    upper = np.triu(rng.random((len(block), len(block))) < np.where(block[:, None] == block[None, :], p, q), 1)
+    return upper | upper.T
+
+
+def sbm(
+    seed: int,
+    *,
+    num_nodes: int = 1000,
+    classes: int = 4,
+    degree: float = 12.0,
+    homophily: float = 0.7,
+    signal: float = 0.5,
+    features: int = 16,
+) -> Data:
+    """Return one graph of equal blocks with weakly informative Gaussian features.
+
+    ``degree`` is the expected degree, ``homophily`` the expected share of edges inside a block. The
+    class means lie ``signal`` from the origin in random directions, the noise has unit variance, so
+    that features alone stay far from the truth.
+    """
+    rng = generator("sbm", seed)
+    y = rng.permutation(np.arange(num_nodes) % classes)
+    inside = degree * homophily / (num_nodes / classes)
+    between = degree * (1.0 - homophily) / (num_nodes * (classes - 1) / classes)
+    adjacency = block_adjacency(rng, y, min(inside, 1.0), min(between, 1.0))
+    means = rng.standard_normal((classes, features))
+    means *= signal / np.linalg.norm(means, axis=1, keepdims=True)
+    x = means[y] + rng.standard_normal((num_nodes, features))
+    return graph(both_ways(pairs_of(adjacency)), num_nodes, x=x, y=y)
+
+
+def pattern(seed: int, *, train: int = 10_000, val: int = 2_000, test: int = 2_000) -> GraphList:
+    """Return PATTERN: find the nodes of a pattern hidden in a block model.
+
+    Five communities of 5..34 nodes (p = 0.5, q = 0.35) with a feature from {0, 1, 2}; one of 100
+    patterns of 5..34 nodes (p = 0.5, its own fixed features) is joined to every node with probability
+    0.5. Label 1 marks pattern nodes. Every part uses all patterns, as published.
+    """
+    shelf = [_pattern_shape(generator("pattern-shape", seed, number)) for number in range(PATTERNS)]
+    graphs = [_pattern_graph(generator("pattern", seed, i), shelf[i % PATTERNS]) for i in range(train + val + test)]
+    return GraphList(graphs, splits=consecutive_split(train, val, test))
+
+
+def _pattern_shape(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    size = int(rng.integers(LOW, HIGH))
+    return block_adjacency(rng, np.zeros(size), 0.5, 0.5), rng.integers(0, 3, size)
+
+
+def _pattern_graph(rng: np.random.Generator, shape: tuple[np.ndarray, np.ndarray]) -> Data:
+    inner, inner_x = shape
+    block = np.repeat(np.arange(5), rng.integers(LOW, HIGH, 5))
+    base, size = len(block), len(inner_x)
+    adjacency = np.zeros((base + size, base + size), dtype=bool)
+    adjacency[:base, :base] = block_adjacency(rng, block, 0.5, 0.35)
+    adjacency[base:, base:] = inner
+    bridge = rng.random((base, size)) < 0.5
+    adjacency[:base, base:], adjacency[base:, :base] = bridge, bridge.T
+    x = np.concatenate([rng.integers(0, 3, base), inner_x])
+    y = (np.arange(base + size) >= base).astype(np.int64)
+    return _shuffled(rng, adjacency, x, y)
+
+
+def cluster(seed: int, *, train: int = 10_000, val: int = 1_000, test: int = 1_000) -> GraphList:
+    """Return CLUSTER: recover six communities from one labelled node in each.
+
+    Six communities of 5..34 nodes (p = 0.55, q = 0.25). One random node per community carries its
+    community number (1..6) as feature, all others 0; the label is the community.
+    """
+    graphs = [_cluster_graph(generator("cluster", seed, i)) for i in range(train + val + test)]
+    return GraphList(graphs, splits=consecutive_split(train, val, test))
+
+
+def _cluster_graph(rng: np.random.Generator) -> Data:
+    sizes = rng.integers(LOW, HIGH, 6)
+    block = np.repeat(np.arange(6), sizes)
+    x = np.zeros(len(block), dtype=np.int64)
+    x[np.cumsum(sizes) - sizes + rng.integers(0, sizes)] = np.arange(1, 7)
+    return _shuffled(rng, block_adjacency(rng, block, 0.55, 0.25), x, block)
+
+
+def _shuffled(rng: np.random.Generator, adjacency: np.ndarray, x: np.ndarray, y: np.ndarray) -> Data:
+    order = rng.permutation(len(y))
+    rows, cols = np.nonzero(adjacency[np.ix_(order, order)])
+    return graph(np.stack([rows, cols]), len(y), x=x[order][:, None], y=y[order])

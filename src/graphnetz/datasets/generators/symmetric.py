@@ -1,0 +1,124 @@
+"""Graphs that plain message passing finds hard: CSL and CYCLES."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from torch_geometric.data import Data
+
+from graphnetz._core.rng import generator
+from graphnetz.datasets.generators.build import both_ways, consecutive_split, graph
+from graphnetz.records import GraphList
+
+SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
+CYCLE = 6
+_OTHER_LENGTHS = np.array([3, 4, 5, 7, 8, 9, 10, 11, 12])
+
+
+def csl(seed: int, *, num_nodes: int = 41, copies: int = 15) -> GraphList:
+    """Return circular skip links (Murphy et al., 2019): ten classes of 4-regular graphs.
+
+    Node i is joined to i + 1 and i + C modulo 41, C being the class; ``copies`` random renumberings
+    per class. Carries five stratified folds of 60/20/20 %.
+    """
+    rng = generator("csl", seed)
+    ring = np.arange(num_nodes)
+    graphs, labels = [], []
+    for label, skip in enumerate(SKIPS):
+        pairs = np.concatenate([np.stack([ring, (ring + step) % num_nodes], axis=1) for step in (1, skip)])
+        for _ in range(copies):
+            renumber = rng.permutation(num_nodes)
+            zeros = np.zeros((num_nodes, 1), dtype=np.int64)
+            graphs.append(graph(both_ways(renumber[pairs]), num_nodes, x=zeros, y=np.array([label])))
+            labels.append(label)
+    return GraphList(graphs, splits=stratified_folds(np.array(labels), rng, folds=5), replication="fold")
+
+
+def stratified_folds(labels: np.ndarray, rng: np.random.Generator, *, folds: int) -> list[dict[str, np.ndarray]]:
+    """Return ``folds`` splits: one part tested, the next validated, the rest trained, per class."""
+    fold = np.empty(len(labels), dtype=np.int64)
+    for value in np.unique(labels):
+        members = rng.permutation(np.flatnonzero(labels == value))
+        fold[members] = np.arange(len(members)) % folds
+    splits = []
+    for number in range(folds):
+        test, val = fold == number, fold == (number + 1) % folds
+        splits.append({"train": np.flatnonzero(~test & ~val), "val": np.flatnonzero(val), "test": np.flatnonzero(test)})
+    return splits
+
+
+def cycles(seed: int, *, train: int = 9_000, val: int = 1_000, test: int = 10_000) -> GraphList:
+    """Return sparse graphs of 37..65 nodes; label 1 when a cycle of length six is present.
+
+    Our own generator, not the published file. Every graph is a forest hung on disjoint cycles. Class
+    1 holds cycles of lengths (6, a), class 0 of lengths (c, d) with c + d = 6 + a and neither of
+    length six, and half of the graphs of either class one more cycle. Sizes, numbers of edges and
+    degrees have the same distribution in both classes: swapping the two cycles of a graph for the
+    other class's changes none of them. Classes are balanced in every part.
+    """
+    graphs = [_cycle_graph(generator("cycles", seed, i), i % 2) for i in range(train + val + test)]
+    return GraphList(graphs, splits=consecutive_split(train, val, test))
+
+
+def _cycle_graph(rng: np.random.Generator, label: int) -> Data:
+    num_nodes = int(rng.integers(37, 66))
+    other = int(rng.choice(_OTHER_LENGTHS))
+    lengths = [CYCLE, other]
+    if label == 0:  # the same draw decides the sum in both classes
+        total = CYCLE + other
+        halves = [c for c in range(3, total - 2) if CYCLE not in (c, total - c)]
+        first = int(rng.choice(halves))
+        lengths = [first, total - first]
+    if rng.random() < 0.5:
+        lengths.append(int(rng.choice(_OTHER_LENGTHS)))
+    pairs, used = [], 0
+    for length in lengths:
+        ring = used + np.arange(length)
+        pairs.append(np.stack([ring, np.roll(ring, -1)], axis=1))
+        used += length
+    later = np.arange(used, num_nodes)
+    # one hanging node in eight starts a tree of its own, so that there are several components
+    parents = (rng.random(len(later)) * later).astype(np.int64)
+    hangs = rng.random(len(later)) >= 0.125
+    pairs.append(np.stack([parents, later], axis=1)[hangs])
+    renumber = rng.permutation(num_nodes)
+    edges = both_ways(renumber[np.concatenate(pairs)])
+    return graph(edges, num_nodes, x=np.ones((num_nodes, 1)), y=np.array([label]))
+
+
+def has_cycle(data: Data, length: int = CYCLE) -> bool:
+    """Whether the graph holds a simple cycle of exactly ``length``, by exhaustive search."""
+    n = int(data.num_nodes or 0)
+    source, target = data.edge_index.numpy()
+    order = np.argsort(source, kind="stable")
+    pointer = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
+    return bool(_search(pointer, target[order], length))
+
+
+@njit(cache=True)
+def _search(pointer: np.ndarray, neighbour: np.ndarray, length: int) -> bool:
+    """Depth-first search for closed paths; the start is the smallest node of its cycle."""
+    n = len(pointer) - 1
+    path = np.empty(length, dtype=np.int64)
+    place = np.empty(length, dtype=np.int64)
+    on_path = np.zeros(n, dtype=np.bool_)
+    for start in range(n):
+        depth = 0
+        path[0], place[0] = start, pointer[start]
+        on_path[start] = True
+        while depth >= 0:
+            node = path[depth]
+            if place[depth] == pointer[node + 1]:
+                on_path[node] = False
+                depth -= 1
+                continue
+            following = neighbour[place[depth]]
+            place[depth] += 1
+            if depth == length - 1:
+                if following == start and length > 2:
+                    return True
+            elif following > start and not on_path[following]:
+                depth += 1
+                path[depth], place[depth] = following, pointer[following]
+                on_path[following] = True
+    return False
