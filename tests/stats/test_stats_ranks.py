@@ -2,9 +2,11 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scikit_posthocs
 import scipy.stats as sps
+from autorank import autorank
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -208,3 +210,12 @@ def test_a_dominant_model_is_best_in_every_resample():
     assert got.p_best.tolist() == [1, 0, 0]
     assert got.p_order[0].tolist() == [0.5, 1, 1]
     assert got.mean_rank_low.tolist() == got.mean_rank_high.tolist() == [1, 2, 3]
+
+
+def test_critical_difference_agrees_with_autorank():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(rng.normal(size=(15, 5)) + np.array([0, 0.3, 0.8, 1.5, 2.5]), columns=list("abcde"))
+    theirs = autorank(frame, alpha=0.05, force_mode="nonparametric", order="descending")
+    ranks = rank_rows(frame.to_numpy(), [True] * 15)
+    assert nemenyi(ranks.mean(axis=0), 15).cd == pytest.approx(theirs.cd, rel=1e-3)  # its table has 3 decimals
+    np.testing.assert_allclose(theirs.rankdf.meanrank.sort_index(), ranks.mean(axis=0))

@@ -1,0 +1,169 @@
+"""Measure what the statistics promise, at length.
+
+Prints one line per figure, writes ``benchmarks/results/calibration.json`` and exits with 1 when a
+promised rate is missed by more than Monte-Carlo error allows. ``--quick`` divides the replicates by
+ten. The result file holds no times or paths, so a second run writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from graphnetz.stats import power
+from graphnetz.stats.simulate import (
+    coverage,
+    detection_rate,
+    equivalence_rate,
+    familywise_rates,
+    friedman_rates,
+    monte_carlo_error,
+    resampling_rates,
+)
+
+RESULTS = Path(__file__).resolve().parent / "results" / "calibration.json"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured share; ``low`` and ``high`` bound what is promised, None where nothing is."""
+
+    group: str
+    name: str
+    value: float
+    replicates: int
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def error(self) -> float:
+        return monte_carlo_error(self.value, self.replicates)
+
+    @property
+    def kept(self) -> bool:
+        above = self.low is None or self.value >= self.low
+        return above and (self.high is None or self.value <= self.high)
+
+
+def at_most(rate: float, replicates: int) -> float:
+    """Largest share that three Monte-Carlo standard errors allow when the true one is ``rate``."""
+    return rate + 3 * monte_carlo_error(rate, replicates)
+
+
+def intervals(replicates: int) -> Iterator[Figure]:
+    for population in ("normal", "ceiling", "lognormal"):
+        for n in (5, 10, 30):
+            for method in ("t", "bootstrap", "bca"):
+                value = coverage(method, population, n, replicates=replicates, n_resamples=5000)
+                promised = method == "t" and population == "normal"
+                bounds = (0.94, 0.96) if promised else (None, None)
+                yield Figure("coverage of 95 % intervals", f"{method}, {population}, S={n}", value, replicates, *bounds)
+
+
+def families(replicates: int) -> Iterator[Figure]:
+    settings = [
+        ("t, all equal", "t", {}),
+        ("t, one model better", "t", {"effect": 0.02}),
+        ("t, scores on a 1/1000 grid", "t", {"grid": 0.001}),
+        ("t, S=5", "t", {"seeds": 5}),
+        ("Wilcoxon, all equal", "wilcoxon", {}),
+        ("Wilcoxon, one model better", "wilcoxon", {"effect": 0.02}),
+    ]
+    group = "false rejections with Holm, 10 tasks, 5 models, S=10"
+    for label, method, options in settings:
+        rates = familywise_rates(method, replicates=replicates, **options)
+        families_seen = replicates * 10
+        yield Figure(group, f"{label}: per task", rates["per_task"], families_seen, high=at_most(0.05, families_seen))
+        yield Figure(group, f"{label}: anywhere, family=task", rates["report_by_task"], replicates)
+        yield Figure(
+            group, f"{label}: anywhere, family=report", rates["report"], replicates, high=at_most(0.05, replicates)
+        )
+
+
+def splits(replicates: int) -> Iterator[Figure]:
+    for seeds in (5, 10, 30):
+        rates = resampling_rates(seeds=seeds, replicates=replicates)
+        group = "rejections of a true null, split correlation 0.1"
+        yield Figure(group, f"paired t, S={seeds}", rates["t"], replicates)
+        yield Figure(group, f"corrected t, S={seeds}", rates["corrected_t"], replicates, high=at_most(0.05, replicates))
+
+
+def rankings(replicates: int) -> Iterator[Figure]:
+    for n, k in ((5, 4), (10, 4), (10, 5), (20, 5), (20, 10)):
+        rates = friedman_rates(n, k, replicates=replicates)
+        small = n < 10 or k < 5
+        for name, value in rates.items():
+            promised = name == "nemenyi_after_omnibus" or (name == "permutation" and small)
+            # The F approximation decides from 10 tasks and 5 models on; it is allowed half a point.
+            high = (
+                at_most(0.05, replicates)
+                if promised
+                else at_most(0.055, replicates)
+                if name == "f" and not small
+                else None
+            )
+            yield Figure(
+                "rejections of equal models across tasks", f"{name}, N={n}, k={k}", value, replicates, high=high
+            )
+
+
+def decisions(replicates: int) -> Iterator[Figure]:
+    for seeds in (5, 10, 30):
+        value = equivalence_rate(seeds=seeds, replicates=replicates)
+        yield Figure(
+            "false equivalence at the margin", f"TOST, S={seeds}", value, replicates, high=at_most(0.05, replicates)
+        )
+    for n in (5, 10, 30):
+        predicted = power(0.01, 0.012, n)
+        slack = 3 * monte_carlo_error(predicted, replicates)
+        value = detection_rate(0.01, 0.012, n, replicates=replicates)
+        yield Figure(
+            "power at effect 0.01, sd 0.012",
+            f"S={n}, predicted {predicted:.4f}",
+            value,
+            replicates,
+            predicted - slack,
+            predicted + slack,
+        )
+
+
+SUITES = {
+    "intervals": (intervals, 20_000),
+    "families": (families, 5_000),
+    "splits": (splits, 100_000),
+    "rankings": (rankings, 20_000),
+    "decisions": (decisions, 100_000),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the replicates; writes no result file")
+    parser.add_argument(
+        "--only", choices=sorted(SUITES), action="append", help="run these suites; writes no result file"
+    )
+    arguments = parser.parse_args()
+    figures: list[Figure] = []
+    for name in arguments.only or SUITES:
+        suite, replicates = SUITES[name]
+        for figure in suite(replicates // 10 if arguments.quick else replicates):
+            if not figures or figures[-1].group != figure.group:
+                print(f"\n{figure.group}")
+            mark = "      " if figure.low is None and figure.high is None else "kept  " if figure.kept else "MISSED"
+            print(f"  {mark}  {figure.name:<48} {figure.value:7.4f} +- {figure.error:.4f}", flush=True)
+            figures.append(figure)
+    missed = [figure for figure in figures if not figure.kept]
+    if not arguments.quick and not arguments.only:
+        RESULTS.parent.mkdir(exist_ok=True)
+        rows = [{**asdict(figure), "kept": figure.kept} for figure in figures]
+        RESULTS.write_text(json.dumps({"schema": 1, "figures": rows}, indent=1) + "\n", encoding="utf-8")
+    print(f"\n{len(figures)} figures, {len(missed)} promises missed.")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
