@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -58,6 +59,11 @@ class Split:
     kind: str = ""
     notes: tuple[str, ...] = ()
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def to(self, device: torch.device) -> Split:
+        """Return a copy whose tensors live on ``device``; targets stay in NumPy."""
+        moved = {name: _moved(getattr(self, name), device) for name in ("data", "train", "val", "test", "cache")}
+        return dataclasses.replace(self, **moved)
 
     def part(self, name: str) -> Any:
         """Return the examples of ``"train"``, ``"val"`` or ``"test"``."""
@@ -138,6 +144,20 @@ def known_task_type(name: str) -> TaskType:
     if name not in TASK_TYPES:
         raise UsageError(f"unknown task type {name!r}. Known: {', '.join(sorted(TASK_TYPES))}.")
     return TASK_TYPES[name]
+
+
+def _moved(value: Any, device: torch.device) -> Any:
+    """Move tensors inside mappings, sequences, dataclasses and graphs."""
+    if hasattr(value, "to"):
+        return value.to(device)
+    if isinstance(value, Mapping):
+        return {key: _moved(item, device) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_moved(item, device) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changes = {f.name: _moved(getattr(value, f.name), device) for f in dataclasses.fields(value)}
+        return dataclasses.replace(value, **changes)
+    return value
 
 
 def to_numpy(value: Tensor) -> np.ndarray:

@@ -39,7 +39,7 @@ class PackedGraphs:
         """Return the batch of the graphs ``index``, with ``batch``, ``ptr`` and ``num_graphs``."""
         nodes, counts = _ranges(self.node_ptr, index)
         edges, edge_counts = _ranges(self.edge_ptr, index)
-        ptr = torch.zeros(index.numel() + 1, dtype=torch.long)
+        ptr = torch.zeros(index.numel() + 1, dtype=torch.long, device=index.device)
         torch.cumsum(counts, 0, out=ptr[1:])
         shift = torch.repeat_interleave(ptr[:-1] - self.node_ptr[index], edge_counts)
         data = Data(edge_index=self.edge_index[:, edges] + shift, num_nodes=int(ptr[-1]))
@@ -49,7 +49,7 @@ class PackedGraphs:
             data[key] = value[edges]
         for key, value in self.graph.items():
             data[key] = value[index]
-        data.batch = torch.repeat_interleave(torch.arange(index.numel()), counts)
+        data.batch = torch.repeat_interleave(torch.arange(index.numel(), device=index.device), counts)
         data.ptr = ptr
         data.num_graphs = index.numel()
         data.node_id, data.edge_id = nodes, edges
@@ -73,7 +73,7 @@ def _ranges(ptr: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
     counts = ptr[index + 1] - starts
     ends = torch.cumsum(counts, 0)
     total = int(ends[-1]) if counts.numel() else 0
-    flat = torch.arange(total) + torch.repeat_interleave(starts - (ends - counts), counts)
+    flat = torch.arange(total, device=index.device) + torch.repeat_interleave(starts - (ends - counts), counts)
     return flat, counts
 
 

@@ -1,0 +1,30 @@
+"""Packages whose public names are imported on first use, so that light commands stay light."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def lazy_names(
+    package: str, homes: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` for a package (PEP 562).
+
+    Parameters
+    ----------
+    package
+        Dotted name of the package.
+    homes
+        Modules mapped to the names they hold.
+    """
+    table = {name: module for module, names in homes.items() for name in names}
+    names = sorted(table)
+
+    def resolve(name: str) -> Any:
+        if name not in table:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(table[name]), name)
+
+    return resolve, lambda: names, names

@@ -1,0 +1,82 @@
+"""From a store to a report, and from a report to the files of a run folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphnetz._core.paths import atomic_write
+from graphnetz.benchmark.environment import environment, environment_key
+from graphnetz.benchmark.plan import Plan
+from graphnetz.benchmark.store import Store
+from graphnetz.benchmark.worker import Workbench
+from graphnetz.report import BenchmarkReport
+
+
+def assemble(store: Store, plan: Plan, workbench: Workbench, *, config: Mapping[str, Any], started: float) -> BenchmarkReport:
+    """Build the report from what the store holds for this plan."""
+    results = list(store.results([cell.key for cell in plan.cells]))
+    baselines = [
+        name for name, spec in workbench.specs.items() if spec.kind == "predictor" or getattr(spec.cls, "baseline", False)
+    ]
+    protocols = {cell.task: cell.protocol.as_dict() for cell in plan.cells}
+    described = dict(config) | {
+        "models": list(plan.models),
+        "tasks": [task.name for task in plan.tasks],
+        "seeds": list(plan.seeds),
+        "baselines": baselines,
+        "protocols": protocols,
+        "search": workbench.search.as_dict() if workbench.search and not workbench.search.is_empty else None,
+    }
+    report = BenchmarkReport.from_results(
+        results, tasks=plan.info, models=plan.models, seeds=plan.seeds, config=described, absent=plan.absent
+    )
+    report.sections = list(store.read_sections())
+    report.provenance = provenance(store, plan, results, started)
+    return report
+
+
+def provenance(store: Store, plan: Plan, results: list[Any], started: float) -> dict[str, Any]:
+    """Where, when and on what the cells were made."""
+    here = environment()
+    store.write_environment(environment_key(here), here)
+    keys = sorted({result.environment for result in results if result.environment})
+    return {
+        "environments": store.read_environments(),
+        "environment_keys": keys,
+        "mixed_environments": len(keys) > 1,
+        "dataset_fingerprints": dict(plan.fingerprints),
+        "notes": list(plan.notes),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds_this_sitting": round(time.time() - started, 3),
+        "cell_seconds": round(sum(r.seconds for r in results if r.seconds == r.seconds), 3),
+        "failures": [f"{r.task} / {r.model} / seed {r.seed}: {r.status}: {r.error}" for r in results if not r.ok],
+    }
+
+
+def write_outputs(report: BenchmarkReport, store: Store, folder: Path) -> None:
+    """Write the run folder's files and leave the store as one file."""
+    report.write(folder)
+    store.checkpoint_to_one_file()
+
+
+def write_toml(path: Path, values: Mapping[str, Any]) -> None:
+    """Write flat settings as TOML; absent values are left out."""
+    with atomic_write(path) as stream:
+        for key, value in values.items():
+            if value is not None and value != []:
+                stream.write(f"{key} = {_toml(value)}\n")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

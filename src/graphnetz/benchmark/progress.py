@@ -1,0 +1,127 @@
+"""Progress: a live bar on a terminal, plain lines elsewhere, both with the time that is left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from graphnetz.records import Cell, CellResult
+
+
+class Estimator:
+    """Seconds left, from the cells recorded so far (those of earlier sittings included)."""
+
+    def __init__(self, cells: Iterable[Cell], recorded: Mapping[tuple[str, str], tuple[int, float]]) -> None:
+        self.left: dict[tuple[str, str], int] = defaultdict(int)
+        for cell in cells:
+            self.left[cell.task, cell.model] += 1
+        self.count: dict[tuple[str, str], int] = defaultdict(int)
+        self.total: dict[tuple[str, str], float] = defaultdict(float)
+        for pair, (count, mean) in recorded.items():
+            self.count[pair], self.total[pair] = count, mean * count
+
+    def add(self, result: CellResult) -> None:
+        """Take a finished cell into account."""
+        pair = (result.task, result.model)
+        self.left[pair] -= 1
+        if result.seconds == result.seconds:
+            self.count[pair] += 1
+            self.total[pair] += result.seconds
+
+    def seconds(self, workers: int) -> float:
+        """Estimated wall-clock seconds, NaN before anything is known."""
+        known = sum(self.count.values())
+        if not known:
+            return float("nan")
+        overall = sum(self.total.values()) / known
+        by_model: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for (_, model), count in self.count.items():
+            by_model[model][0] += count
+            by_model[model][1] += self.total[_, model]
+        work = 0.0
+        for pair, left in self.left.items():
+            if left <= 0:
+                continue
+            if self.count[pair]:
+                mean = self.total[pair] / self.count[pair]
+            else:
+                seen, seconds = by_model[pair[1]]
+                mean = seconds / seen if seen else overall
+            work += left * mean
+        return work / max(workers, 1)
+
+
+def clock(seconds: float) -> str:
+    """Readable duration: ``1 h 02 min``, ``3 min 20 s``, ``12 s``."""
+    if seconds != seconds:
+        return "unknown"
+    whole = round(seconds)
+    if whole >= 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    if whole >= 60:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole} s"
+
+
+class Progress:
+    """Shows cells done, failed and running."""
+
+    def __init__(self, total: int, done: int, estimator: Estimator, *, workers: int, verbose: bool) -> None:
+        self.total, self.done, self.failed = total, done, 0
+        self.running: dict[str, str] = {}
+        self.estimator, self.workers, self.verbose = estimator, workers, verbose
+        self.started = self.last = time.monotonic()
+        self.live: Any = None
+
+    def __enter__(self) -> Progress:
+        if self.verbose and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            self.live = Bar(
+                TextColumn("{task.completed}/{task.total} cells"), BarColumn(), TextColumn("{task.fields[note]}"),
+                console=Console(stderr=True), transient=True, auto_refresh=False,
+            )  # fmt: skip
+            self.bar = self.live.add_task("", total=self.total, completed=self.done, note="")
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live is not None:
+            self.live.stop()
+
+    def start(self, cell: Cell) -> None:
+        """Note that a cell was handed out."""
+        self.running[cell.key] = f"{cell.task} / {cell.model} / {cell.seed}"
+
+    def result(self, result: CellResult) -> None:
+        """Count a finished cell."""
+        self.running.pop(result.key, None)
+        self.done += 1
+        self.failed += not result.ok
+        self.estimator.add(result)
+        self.tick()
+
+    def tick(self) -> None:
+        """Refresh; a few times a second on a terminal, every few seconds in a log."""
+        if not self.verbose:
+            return
+        now = time.monotonic()
+        pause = 0.2 if self.live is not None else 5.0
+        if now - self.last < pause and self.done < self.total:
+            return
+        self.last = now
+        left = clock(self.estimator.seconds(self.workers))
+        failed = f", {self.failed} failed" if self.failed else ""
+        if self.live is not None:
+            from rich.markup import escape
+
+            current = escape(next(iter(self.running.values()), ""))[:60]
+            self.live.update(self.bar, completed=self.done, note=f"about {left} left{failed}  {current}")
+            self.live.refresh()
+        else:
+            print(f"{self.done}/{self.total} cells{failed}, about {left} left", file=sys.stderr, flush=True)

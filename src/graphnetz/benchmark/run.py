@@ -1,0 +1,205 @@
+"""`run_benchmark`: plan, run what is missing, report."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.benchmark.environment import environment_key
+from graphnetz.benchmark.executors import EXECUTORS, Executor, Limits, drive
+from graphnetz.benchmark.outputs import assemble, write_outputs
+from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
+from graphnetz.benchmark.progress import Estimator, Progress
+from graphnetz.benchmark.search import SearchSpace
+from graphnetz.benchmark.store import Store
+from graphnetz.benchmark.worker import Workbench
+from graphnetz.models import ModelSpec, named_specs
+from graphnetz.records import Cell, CellResult, Protocol, Task
+from graphnetz.report import BenchmarkReport
+
+def run_benchmark(
+    category: str | None = None,
+    models: Any = None,
+    root: str = "data/benchmark",
+    hidden_channels: int = 64,
+    epochs: int | None = None,
+    only: Sequence[str] | None = None,
+    verbose: bool = True,
+    seeds: int | Iterable[int] | None = None,
+    seed: int | None = None,
+    task_type: str | None = None,
+    tasks: Iterable[Task | str] | Task | str | None = None,
+    device: Any = "auto",
+    search: SearchSpace | None = None,
+    *,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    backend: str = "local",
+    address: str | None = None,
+    protocol: Protocol | Mapping[str, Any] | None = None,
+    model_kwargs: Mapping[str, Mapping[str, Any]] | None = None,
+    model_protocol: Mapping[str, Mapping[str, Any]] | None = None,
+    transform: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]] | None = None,
+    timeout: float | None = None,
+    memory: float | None = None,
+    save_predictions: bool = False,
+    save_weights: bool = False,
+    strict_env: bool = False,
+    retry_failed: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> BenchmarkReport:
+    """Train every compatible (task, model, seed) cell and return the statistical report.
+
+    Parameters
+    ----------
+    category, tasks
+        A category of the catalogue, or the tasks themselves (Task objects or names): one of the two.
+    models
+        A class, a registered name, a sequence of either, or a dict name -> class | ModelSpec |
+        (class, task types, factory).
+    root
+        Where datasets are kept, as ``root/<category>/<dataset>/``.
+    seeds
+        Default 0..9. Cells are paired by seed, so every model gets the same ones.
+    out
+        Run folder. With it the run is kept and resumed: only missing cells are trained. Without it
+        nothing is reused.
+    workers, backend, address
+        How many cells at a time (default: one per core), ``"local"``, ``"serial"`` or ``"ray"``.
+    protocol
+        Overrides for all models, for instance ``{"lr": 1e-3, "selection": "best_val"}``.
+    model_kwargs, model_protocol
+        The same per model: constructor arguments and protocol overrides.
+    transform
+        A PyG transform for every task, or a mapping from task names.
+    timeout, memory
+        Limits per cell in seconds and megabytes; a cell above them is a named failure.
+    save_predictions, save_weights
+        Keep test-set outputs in the store, trained weights in the run folder.
+    """
+    specs = _specs(models, model_kwargs)
+    chosen = _transformed_tasks(choose_tasks(category, tasks, task_type, only), transform)
+    chosen_seeds = choose_seeds(seeds, seed)
+    if save_weights and out is None:
+        raise UsageError("save_weights needs a run folder. Pass out=DIR as well.")
+    workbench = Workbench(
+        tasks={task.name: task for task in chosen},
+        specs=specs,
+        root=str(root),
+        search=search,
+        save_predictions=save_predictions,
+        weights=str(Path(out) / "weights") if save_weights and out is not None else None,
+    )
+    executor = EXECUTORS[backend](workers=workers, **({"address": address} if address else {}))
+    overrides = _overrides(protocol, hidden_channels, device)
+    with _opened(out) as store:
+        plan = make_plan(
+            workbench, chosen_seeds, protocol=overrides, epochs=epochs, model_protocol=model_protocol
+        )
+        started = time.time()
+        _bring_up_to_date(store, plan, strict_env=strict_env, retry_failed=retry_failed)
+        execute(store, plan, workbench, executor, limits=Limits(timeout, memory), verbose=verbose)
+        config = dict(settings or {}) | {"hidden_channels": hidden_channels, "epochs": epochs, "task_type": task_type}
+        report = assemble(store, plan, workbench, config=config, started=started)
+        if out is not None:
+            write_outputs(report, store, Path(out))
+    return report
+
+
+def _specs(models: Any, model_kwargs: Mapping[str, Mapping[str, Any]] | None) -> dict[str, ModelSpec]:
+    specs = named_specs(models)
+    for name, kwargs in (model_kwargs or {}).items():
+        if name not in specs:
+            raise unknown_name("model", name, specs)
+        specs[name] = specs[name].with_kwargs(kwargs)
+    return specs
+
+
+def _transformed_tasks(tasks: list[Task], transform: Any) -> list[Task]:
+    if transform is None:
+        return tasks
+    import dataclasses
+
+    table = transform if isinstance(transform, Mapping) else {task.name: transform for task in tasks}
+    for name in table:
+        if name not in {task.name for task in tasks}:
+            raise unknown_name("task", name, [task.name for task in tasks])
+    return [dataclasses.replace(t, transform=table[t.name]) if t.name in table else t for t in tasks]
+
+
+def _overrides(protocol: Protocol | Mapping[str, Any] | None, hidden: int, device: Any) -> dict[str, Any]:
+    if isinstance(protocol, Protocol):
+        given = protocol.as_dict()
+        given.pop("epochs")
+    else:
+        given = dict(protocol or {})
+    given.setdefault("hidden_channels", hidden)
+    given.setdefault("device", _device(device))
+    return given
+
+
+def _device(device: Any) -> str:
+    if device is None or device == "auto":
+        import torch
+
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return str(device)
+
+
+class _Temporary(AbstractContextManager["Store"]):
+    """A store that lives as long as one call."""
+
+    def __enter__(self) -> Store:
+        self.folder = tempfile.TemporaryDirectory(prefix="graphnetz-")
+        self.store = Store.create(self.folder.name)
+        return self.store
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+        self.folder.cleanup()
+
+
+def _opened(out: str | Path | None) -> AbstractContextManager[Store]:
+    return _Temporary() if out is None else Store.create(out)
+
+
+def _bring_up_to_date(store: Store, plan: Plan, *, strict_env: bool, retry_failed: bool) -> None:
+    """Insert new cells; forget results that the caller wants made again."""
+    store.plan(plan.cells)
+    keys = {cell.key for cell in plan.cells}
+    again: list[str] = []
+    if retry_failed or strict_env:
+        here = environment_key()
+        for result in store.results(list(keys), histories=False):
+            if (retry_failed and not result.ok) or (strict_env and result.environment != here):
+                again.append(result.key)
+    if again:
+        store.reset(again)
+
+
+def execute(
+    store: Store,
+    plan: Plan,
+    run_one: Callable[[Cell], CellResult],
+    executor: Executor,
+    *,
+    limits: Limits,
+    verbose: bool,
+) -> None:
+    """Run the missing cells of a plan and show how far it is."""
+    missing = set(store.missing([cell.key for cell in plan.cells]))
+    todo = [cell for cell in plan.cells if cell.key in missing]
+    recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}
+    workers = executor.workers or os.cpu_count() or 1
+    done = len(plan.cells) - len(todo)
+    with Progress(len(plan.cells), done, Estimator(todo, recorded), workers=workers, verbose=verbose) as progress:
+        drive(
+            store, todo, run_one, executor=executor, limits=limits,
+            on_start=progress.start, on_result=progress.result, tick=progress.tick,
+        )  # fmt: skip
