@@ -1,0 +1,150 @@
+"""Datasets published as files of tensors: Peptides, MNIST and CIFAR10 superpixels, QM9.
+
+They are read by PyTorch's restricted loader, which accepts tensors and plain containers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+from graphnetz._core.archive import unpack
+from graphnetz._core.errors import DataError, unknown_name
+from graphnetz._core.unpickle import read_torch
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, consecutive
+
+PYG_URL = "https://data.pyg.org/datasets"
+PEPTIDES: Mapping[str, tuple[str, str]] = {
+    "peptides-func": ("https://www.dropbox.com/s/ycsq37q8sxs1ou8/peptidesfunc.zip?dl=1", "peptidesfunc"),
+    "peptides-struct": ("https://www.dropbox.com/s/zgv4z8fcpmknhs8/peptidesstruct.zip?dl=1", "peptidesstruct"),
+}
+GNN_BENCHMARK = ("PATTERN", "CLUSTER", "MNIST", "CIFAR10", "TSP")
+
+
+def peptides(root: str | Path, name: str, *, mirror: str | Path | None = None) -> GraphDataset:
+    """Load Peptides-func or Peptides-struct (Dwivedi et al., 2022) with its published split."""
+    if name not in PEPTIDES:
+        raise unknown_name("peptides dataset", name, PEPTIDES)
+    url, folder = PEPTIDES[name]
+    file = RawFile(f"{folder}.zip", (url,), (f"LRGBDataset/{folder}.zip",))
+
+    def build(raw: Path) -> Built:
+        where = unpack(file.get(raw, mirror=mirror), raw / folder)
+        parts = [_listed(read_torch(_find(where, f"{split}.pt"))) for split in ("train", "val", "test")]
+        graphs = [
+            Data(x=_tensor(x), edge_attr=_tensor(edge_attr), edge_index=_tensor(edge_index), y=_tensor(y))
+            for part in parts
+            for x, edge_attr, edge_index, y in part
+        ]
+        return Built(graphs, splits=consecutive(*parts))
+
+    return cached(root, name, build)
+
+
+def mnist_superpixels(root: str | Path, *, mirror: str | Path | None = None) -> GraphDataset:
+    """Load MNIST superpixels (Monti et al., 2017): 60,000 and 10,000 graphs of 75 nodes.
+
+    The publication has no validation part: the last 5,000 training graphs serve as one. Features
+    are the intensity and the position.
+    """
+    file = RawFile(
+        "MNISTSuperpixels.zip", (f"{PYG_URL}/MNISTSuperpixels.zip",), ("MNISTSuperpixels/MNISTSuperpixels.zip",)
+    )
+
+    def build(raw: Path) -> Built:
+        where = unpack(file.get(raw, mirror=mirror), raw / "MNISTSuperpixels")
+        train, test = map(_listed, _parts(read_torch(_find(where, "MNISTSuperpixels.pt")), 2))
+        graphs = [_with_position(item) for item in (*train, *test)]
+        held = min(5000, max(1, len(train) // 12))
+        return Built(graphs, splits=consecutive(train[:-held], train[-held:], test))
+
+    return cached(root, "mnist-superpixels", build)
+
+
+def gnn_benchmark(root: str | Path, name: str, *, mirror: str | Path | None = None) -> GraphDataset:
+    """Load a published file of Benchmarking-GNNs (Dwivedi et al., 2023) with its split."""
+    if name not in GNN_BENCHMARK:
+        raise unknown_name("Benchmarking-GNNs file", name, GNN_BENCHMARK)
+    stem = f"{name}_v2"
+    file = RawFile(f"{stem}.zip", (f"{PYG_URL}/benchmarking-gnns/{stem}.zip",), (f"GNNBenchmarkDataset/{stem}.zip",))
+
+    def build(raw: Path) -> Built:
+        where = unpack(file.get(raw, mirror=mirror), raw / stem)
+        parts = [_listed(part) for part in _parts(read_torch(_find(where, f"{stem}.pt")), 3)]
+        make: Callable[[Mapping[str, Any]], Data] = _with_position if name in ("MNIST", "CIFAR10") else _plain
+        return Built([make(item) for part in parts for item in part], splits=consecutive(*parts))
+
+    return cached(root, f"gnn-benchmark-{name}", build)
+
+
+def qm9(root: str | Path, *, target: int | None = 0, mirror: str | Path | None = None) -> GraphDataset:
+    """Load QM9 (Ramakrishnan et al., 2014) from the preprocessed file of tensors.
+
+    ``target`` chooses one of the 19 targets (0 is the dipole moment, as in RINGS); None keeps all.
+    """
+    file = RawFile("qm9_v3.zip", (f"{PYG_URL}/qm9_v3.zip",), ("QM9/qm9_v3.zip",))
+    if target is not None and not 0 <= target < 19:
+        raise unknown_name("QM9 target", target, map(str, range(19)))
+
+    def build(raw: Path) -> Built:
+        where = unpack(file.get(raw, mirror=mirror), raw / "qm9_v3")
+        graphs = [
+            _plain(item, keep=("x", "edge_index", "edge_attr", "y", "pos", "z"))
+            for item in _listed(read_torch(_find(where, "qm9_v3.pt")))
+        ]
+        if target is not None:
+            for graph in graphs:
+                graph.y = graph.y[:, target]
+        return Built(graphs)
+
+    return cached(root, "qm9" if target is None else f"qm9-{target}", build)
+
+
+def _plain(item: Mapping[str, Any], *, keep: Sequence[str] | None = None) -> Data:
+    if not isinstance(item, Mapping):
+        raise DataError(f"The file holds a {type(item).__name__} where a graph is expected.")
+    data = Data()
+    for key, value in item.items():
+        if value is not None and (keep is None or key in keep):
+            data[key] = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
+    if data.edge_index is None:
+        raise DataError("The file holds a graph without edges.")
+    return data
+
+
+def _with_position(item: Mapping[str, Any]) -> Data:
+    """Put the position behind the intensities: the features of the paper's experiments."""
+    data = _plain(item)
+    if data.pos is not None:
+        data.x = torch.cat([data.x.float(), data.pos.float()], dim=1)
+    if data.y is not None:
+        data.y = data.y.reshape(-1).long()
+    return data
+
+
+def _find(folder: Path, name: str) -> Path:
+    found = sorted(folder.rglob(name))
+    if not found:
+        raise DataError(f"The archive holds no {name!r}; it is not the published one.")
+    return found[0]
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise DataError(f"The file holds a {type(value).__name__} where a list of graphs is expected.")
+    return value
+
+
+def _parts(value: Any, count: int) -> Sequence[Any]:
+    parts = _listed(value)
+    if len(parts) != count:
+        raise DataError(f"The file holds {len(parts)} parts instead of {count}.")
+    return parts
+
+
+def _tensor(value: Any) -> torch.Tensor:
+    return value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
