@@ -73,7 +73,8 @@ def stream(graphs: Any) -> Iterable[Any]:
         return list(graphs.to_data_list())
     if isinstance(graphs, Data):
         return [graphs]
-    return iter(graphs)
+    items: Iterable[Any] = graphs
+    return items
 
 
 def chunks(graphs: Any) -> Iterator[tuple[int, list[Data]]]:

@@ -52,7 +52,8 @@ def ks_counts(sample: TwoSample, labels: Labels) -> Ints:
         cumulative = cumulative[:, sample.ends]
     cumulative *= total
     cumulative -= ((sample.ends + 1) * sample.n_a).astype(np.int32)
-    return np.maximum(cumulative.max(axis=1), -cumulative.min(axis=1)).astype(np.int64)
+    largest = np.maximum(cumulative.max(axis=1), -cumulative.min(axis=1))
+    return np.asarray(largest, dtype=np.int64)
 
 
 def ranksum_counts(sample: TwoSample, labels: Labels) -> Ints:
