@@ -212,6 +212,30 @@ def _fetch_plain(raw: Path, stem: str, suffix: str, *, mirror: str | Path | None
     return _network(header, rows, count, name=edges.name, layout="plain csv")
 
 
+def plain_network(
+    root: str | Path, name: str, *, label: str | None = None, mirror: str | Path | None = None
+) -> GraphDataset:
+    """Load ``networks/<name>.csv`` of a mirror: a network that has no public address of its own here.
+
+    ``label`` names a column of ``networks/<name>_nodes.csv`` whose values become classes.
+    """
+    if slug(name) != name:
+        raise UsageError(f"{name!r} is not the name of a network; use a plain name.")
+
+    def build(raw: Path) -> Built:
+        suffix = ".csv.gz" if mirror_has(f"networks/{name}.csv.gz", mirror=mirror) else ".csv"
+        built = network_data(_fetch_plain(raw, f"networks/{name}", suffix, mirror=mirror))
+        if label is not None:
+            header, rows = _table(_open_text(raw / f"{name}_nodes.csv"), f"{name}_nodes.csv")
+            if label not in header:
+                raise DataError(f"'{name}_nodes.csv' lacks the column {label!r}; its header is {header}.")
+            _, y = np.unique([row[header.index(label)] for row in rows], return_inverse=True)
+            built.graphs[0].y = torch.from_numpy(y.astype(np.int64))
+        return built
+
+    return cached(root, f"network-{name}" + (f"-{label}" if label else ""), build)
+
+
 def read_netzschleuder(archive: Path) -> Network:
     """Read ``edges.csv`` and ``nodes.csv`` out of a zip of the site."""
     try:
