@@ -1,0 +1,132 @@
+"""Fast message passing on the CPU; names are resolved on first use, so importing it costs nothing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphnetz.kernels.attention import dot_attention, gat_attention
+    from graphnetz.kernels.auc import (
+        average_precision,
+        average_precision_pairs,
+        hits_at_k,
+        roc_auc,
+        roc_auc_pairs,
+    )
+    from graphnetz.kernels.drop import dropout, elu_dropout, relu_dropout
+    from graphnetz.kernels.features import SparseFeatures, column_major_, input_features, sparse_linear
+    from graphnetz.kernels.functions import (
+        gcn_aggregate,
+        max_aggregate,
+        mean_aggregate,
+        pair_scores,
+        spmm,
+        sum_aggregate,
+    )
+    from graphnetz.kernels.layers import (
+        can_restrict,
+        gat_conv,
+        gcn_conv,
+        gin_conv,
+        message_passing,
+        propagated_features,
+        sage_conv,
+        supports,
+        transformer_conv,
+    )
+    from graphnetz.kernels.receptive import ReceptiveField, at_layer, receptive_field
+    from graphnetz.kernels.runtime import (
+        enabled,
+        is_enabled,
+        load,
+        reuse_memory,
+        set_enabled,
+        torch_dropout_stream,
+        usable,
+    )
+    from graphnetz.kernels.structure import Structure, structure_of
+
+_HOME = {
+    "auc": ("average_precision", "average_precision_pairs", "hits_at_k", "roc_auc", "roc_auc_pairs"),
+    "attention": ("dot_attention", "gat_attention"),
+    "drop": ("dropout", "elu_dropout", "relu_dropout"),
+    "features": ("SparseFeatures", "column_major_", "input_features", "sparse_linear"),
+    "functions": (
+        "gcn_aggregate",
+        "max_aggregate",
+        "mean_aggregate",
+        "pair_scores",
+        "spmm",
+        "sum_aggregate",
+    ),
+    "layers": (
+        "can_restrict",
+        "gat_conv",
+        "gcn_conv",
+        "gin_conv",
+        "message_passing",
+        "propagated_features",
+        "sage_conv",
+        "supports",
+        "transformer_conv",
+    ),
+    "receptive": ("ReceptiveField", "at_layer", "receptive_field"),
+    "runtime": ("enabled", "is_enabled", "load", "reuse_memory", "set_enabled", "torch_dropout_stream", "usable"),
+    "structure": ("Structure", "structure_of"),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "ReceptiveField",
+    "SparseFeatures",
+    "Structure",
+    "at_layer",
+    "average_precision",
+    "average_precision_pairs",
+    "can_restrict",
+    "column_major_",
+    "dot_attention",
+    "dropout",
+    "elu_dropout",
+    "enabled",
+    "gat_attention",
+    "gat_conv",
+    "gcn_aggregate",
+    "gcn_conv",
+    "gin_conv",
+    "hits_at_k",
+    "input_features",
+    "is_enabled",
+    "load",
+    "max_aggregate",
+    "mean_aggregate",
+    "message_passing",
+    "pair_scores",
+    "propagated_features",
+    "receptive_field",
+    "relu_dropout",
+    "reuse_memory",
+    "roc_auc",
+    "roc_auc_pairs",
+    "sage_conv",
+    "set_enabled",
+    "sparse_linear",
+    "spmm",
+    "structure_of",
+    "sum_aggregate",
+    "supports",
+    "torch_dropout_stream",
+    "transformer_conv",
+    "usable",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,203 @@
+"""Attention along the arcs as differentiable functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from graphnetz.kernels import plain
+from graphnetz.kernels.functions import Apply, Context, Gradients, array, base_gradient, base_rows
+from graphnetz.kernels.runtime import ops
+from graphnetz.kernels.structure import Structure
+
+
+def _attend(
+    structure: Structure, scores: Tensor, x: Tensor, mask: Tensor | None, base: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """From shifted scores to (output, attention, attention after dropout); ``scores`` is used up."""
+    alpha = scores.exp_()  # torch's exponential is vectorised, a compiled loop's is not
+    ops().softmax_normalise(structure.indptr, alpha.numpy())
+    kept = alpha if mask is None else alpha * mask
+    out = x.new_empty(structure.num_dst, *x.shape[1:])
+    start = base_rows(base, x)
+    ops().aggregate_heads(
+        structure.indptr, structure.indices, structure.identity, kept.numpy(), array(x), start, out.numpy()
+    )
+    return out, alpha, kept
+
+
+def _score_gradient(structure: Structure, grad: Any, x: Any, alpha: Tensor, mask: Tensor | None) -> Tensor:
+    """Gradient of the scores before the softmax, ``[arcs, heads]``."""
+    scores = torch.empty_like(alpha)
+    ops().sddmm(structure.indptr, structure.indices, grad, x, grad.dtype.type(1), scores.numpy())
+    if mask is not None:
+        scores *= mask
+    ops().softmax_backward(structure.indptr, alpha.numpy(), scores.numpy())
+    return scores
+
+
+class _Gat(Function):
+    @staticmethod
+    def forward(
+        ctx: Context,
+        structure: Structure,
+        slope: float,
+        mask: Tensor | None,
+        x: Tensor,
+        src: Tensor,
+        dst: Tensor,
+        base: Tensor | None,
+    ) -> Tensor:
+        values, heads = array(x), x.size(1)
+        source, target = x.new_empty(x.size(0), heads), x.new_empty(structure.num_dst, heads)
+        ops().head_dots(values, array(src), source.numpy())
+        ops().head_dots(values, array(dst), target.numpy())
+        scores = x.new_empty(structure.num_arcs, heads)
+        ops().gat_scores(
+            structure.indptr,
+            structure.indices,
+            source.numpy(),
+            target.numpy(),
+            values.dtype.type(slope),
+            scores.numpy(),
+        )
+        out, alpha, kept = _attend(structure, scores, x, mask, base)
+        ctx.structure, ctx.slope, ctx.mask = structure, slope, mask
+        ctx.state = source, target, alpha, kept
+        ctx.save_for_backward(x, src, dst, base)
+        return out
+
+    @staticmethod
+    def backward(ctx: Context, *grads: Tensor) -> Gradients:
+        (grad,) = grads
+        s: Structure = ctx.structure
+        x, src, dst, base = ctx.saved_tensors
+        g_base = base_gradient(base, grad) if ctx.needs_input_grad[6] else None
+        if torch.is_grad_enabled():
+
+            def again(v: Tensor, a: Tensor, b: Tensor) -> Tensor:
+                return plain.gat_attention(s, v, a, b, slope=ctx.slope, mask=ctx.mask)
+
+            found = plain.differentiable_gradients(again, (x, src, dst), ctx.needs_input_grad[3:6], grad)
+            return None, None, None, *found, g_base
+        source, target, alpha, kept = ctx.state
+        values, dense = array(x), array(grad)
+        scores = _score_gradient(s, dense, values, alpha, ctx.mask)
+        g_score = np.zeros((2, max(s.num_src, s.num_dst), x.size(1)), dtype=values.dtype)
+        ops().gat_score_backward(
+            s.indptr,
+            s.indices,
+            source.numpy(),
+            target.numpy(),
+            values.dtype.type(ctx.slope),
+            scores.numpy(),
+            g_score[0],
+            g_score[1],
+        )
+        att = np.stack([array(src), array(dst)])
+        g_x, g_att = torch.empty(x.shape, dtype=x.dtype), torch.empty(att.shape, dtype=x.dtype)
+        indptr, indices, position = s.transpose
+        ops().gat_node_backward(
+            indptr, indices, position, kept.numpy(), dense, values, att, g_score, g_x.numpy(), g_att.numpy()
+        )
+        return None, None, None, g_x, g_att[0], g_att[1], g_base
+
+
+class _Dot(Function):
+    @staticmethod
+    def forward(
+        ctx: Context,
+        structure: Structure,
+        scale: float,
+        mask: Tensor | None,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        base: Tensor | None,
+    ) -> Tensor:
+        scores = q.new_empty(structure.num_arcs, q.size(1))
+        query = array(q)
+        ops().sddmm(structure.indptr, structure.indices, query, array(k), query.dtype.type(scale), scores.numpy())
+        ops().softmax_shift(structure.indptr, scores.numpy())
+        out, alpha, kept = _attend(structure, scores, v, mask, base)
+        ctx.structure, ctx.scale, ctx.mask = structure, scale, mask
+        ctx.state = alpha, kept
+        ctx.save_for_backward(q, k, v, base)
+        return out
+
+    @staticmethod
+    def backward(ctx: Context, *grads: Tensor) -> Gradients:
+        (grad,) = grads
+        s: Structure = ctx.structure
+        q, k, v, base = ctx.saved_tensors
+        g_base = base_gradient(base, grad) if ctx.needs_input_grad[6] else None
+        if torch.is_grad_enabled():
+
+            def again(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+                return plain.dot_attention(s, a, b, c, scale=ctx.scale, mask=ctx.mask)
+
+            found = plain.differentiable_gradients(again, (q, k, v), ctx.needs_input_grad[3:6], grad)
+            return None, None, None, *found, g_base
+        alpha, kept = ctx.state
+        dense = array(grad)
+        scores = _score_gradient(s, dense, array(v), alpha, ctx.mask).mul_(ctx.scale)
+        g_q, g_k, g_v = (torch.empty(t.shape, dtype=t.dtype) for t in (q, k, v))
+        ops().aggregate_heads(
+            s.indptr, s.indices, s.identity, scores.numpy(), array(k), base_rows(None, k), g_q.numpy()
+        )
+        indptr, indices, position = s.transpose
+        ops().aggregate_heads_twice(
+            indptr,
+            indices,
+            position,
+            scores.numpy(),
+            array(q),
+            g_k.numpy(),
+            kept.numpy(),
+            dense,
+            g_v.numpy(),
+        )
+        return None, None, None, g_q, g_k, g_v, g_base
+
+
+_gat = cast(Apply, _Gat.apply)
+_dot = cast(Apply, _Dot.apply)
+
+
+def gat_attention(
+    structure: Structure,
+    x: Tensor,
+    att_src: Tensor,
+    att_dst: Tensor,
+    *,
+    slope: float = 0.2,
+    mask: Tensor | None = None,
+    base: Tensor | None = None,
+) -> Tensor:
+    """Additive attention over ``x`` ``[nodes, heads, channels]``; vectors are ``[heads, channels]``.
+
+    ``mask`` multiplies the attention ``[arcs, heads]`` in CSR order (0 or ``1 / (1 - p)``); the output
+    starts from ``base``, one ``[heads * channels]`` bias or a row per destination.
+    """
+    return _gat(structure, slope, mask, x, att_src, att_dst, base)
+
+
+def dot_attention(
+    structure: Structure,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None = None,
+    base: Tensor | None = None,
+) -> Tensor:
+    """Scaled dot-product attention along the arcs; all arrays ``[nodes, heads, channels]``.
+
+    ``mask`` and ``base`` as in `gat_attention`.
+    """
+    return _dot(structure, 1.0 / math.sqrt(query.size(-1)), mask, query, key, value, base)

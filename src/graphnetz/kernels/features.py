@@ -1,0 +1,138 @@
+"""Input features that are mostly zeros."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from graphnetz.kernels.drop import dropout
+from graphnetz.kernels.functions import spmm
+from graphnetz.kernels.runtime import usable, uses_torch_stream
+from graphnetz.kernels.structure import IntArray, Structure, TensorCache
+
+MAX_DENSITY = 0.1
+MIN_WIDTH = 32
+
+
+class SparseFeatures:
+    """Node features as CSR; stands in for a dense matrix in the layers of this package.
+
+    Parameters
+    ----------
+    structure
+        Rows are nodes ("destinations"), columns are feature numbers ("sources").
+    values
+        The stored values in CSR order.
+    """
+
+    def __init__(self, structure: Structure, values: Tensor) -> None:
+        self.structure = structure
+        self.values_tensor = values
+
+    @classmethod
+    def from_dense(cls, x: Tensor) -> SparseFeatures:
+        """Store the entries of ``x`` that are not zero."""
+        rows, columns = x.detach().nonzero(as_tuple=True)
+        places = np.stack([columns.numpy(), rows.numpy()])
+        return cls(Structure.from_edges(places, (x.size(1), x.size(0))), x.detach()[rows, columns])
+
+    @classmethod
+    def from_csr(cls, x: Tensor) -> SparseFeatures:
+        """Take over a ``torch.sparse_csr`` matrix."""
+        indices = x.col_indices().numpy()
+        dtype = np.int32 if max(*x.shape, indices.size) < 2**31 - 1 else np.int64
+        indptr: IntArray = x.crow_indices().numpy().astype(dtype)
+        structure = Structure(indptr, indices.astype(dtype), np.arange(indices.size), x.size(1))
+        return cls(structure, x.values().detach())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(nodes, features)."""
+        return self.structure.num_dst, self.structure.num_src
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the values."""
+        return self.values_tensor.dtype
+
+    @property
+    def density(self) -> float:
+        """Share of stored values."""
+        return self.structure.num_arcs / max(1, self.shape[0] * self.shape[1])
+
+    def size(self, dim: int) -> int:
+        """Like ``Tensor.size``."""
+        return self.shape[dim]
+
+    @cached_property
+    def _dense(self) -> Tensor:
+        columns, rows = self.structure.coo
+        return torch.zeros(self.shape, dtype=self.dtype).index_put((rows, columns), self.values_tensor, accumulate=True)
+
+    def to_dense(self) -> Tensor:
+        """Return the dense matrix (built once)."""
+        return self._dense
+
+    def rows(self, index: IntArray) -> SparseFeatures:
+        """Return the rows ``index``, in that order."""
+        every = np.arange(self.shape[1])
+        part = self.structure.restrict(np.asarray(index, dtype=np.int64), every)
+        values = self.values_tensor[torch.from_numpy(np.asarray(part.parent_arcs))]
+        return SparseFeatures(Structure(part.indptr, part.indices, part.order, part.num_src), values)
+
+    def dropout(self, p: float, *, training: bool = True) -> SparseFeatures:
+        """Drop stored values with probability ``p``; zeros stay zeros whatever is drawn for them."""
+        if not training or p == 0.0:
+            return self
+        if uses_torch_stream():
+            columns, rows = self.structure.coo
+            mask = F.dropout(torch.ones(self.shape, dtype=self.dtype), p)
+            return SparseFeatures(self.structure, self.values_tensor * mask[rows, columns])
+        return SparseFeatures(self.structure, dropout(self.values_tensor, p))
+
+
+Features = Tensor | SparseFeatures
+_FEATURES = TensorCache()
+
+
+def input_features(x: Features) -> Features:
+    """Return constant input features in the form that the first layer multiplies fastest.
+
+    Wide matrices with fewer than 10 % non-zeros become `SparseFeatures`, converted once while ``x``
+    lives; everything else comes back as it is.
+    """
+    if isinstance(x, Tensor) and x.layout == torch.sparse_csr and x.device.type == "cpu":
+        return SparseFeatures.from_csr(x)
+    if not isinstance(x, Tensor) or not usable(x) or x.requires_grad or x.dim() != 2 or x.size(1) < MIN_WIDTH:
+        return x
+    slot = _FEATURES.slot(x)
+    if "sparse" not in slot:
+        few = int(torch.count_nonzero(x)) < MAX_DENSITY * x.numel()
+        slot["sparse"] = SparseFeatures.from_dense(x) if few else None
+    return x if slot["sparse"] is None else slot["sparse"]
+
+
+def sparse_linear(x: SparseFeatures, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``x @ weight.T + bias`` with ``weight`` ``[out, in]``, as ``torch.nn.functional.linear``.
+
+    A weight stored column by column (`column_major_`) is read and its gradient written in place,
+    without a transposed copy.
+    """
+    return spmm(x.structure, x.values_tensor, weight.t(), base=bias)
+
+
+@torch.no_grad()
+def column_major_(module: torch.nn.Module) -> torch.nn.Module:
+    """Store the module's 2-d weights named ``weight`` column by column; values and shapes stay.
+
+    For the first layer over sparse features. Call it before the optimiser is made.
+    """
+    for part in module.modules():
+        weight = getattr(part, "weight", None)
+        if isinstance(weight, torch.nn.Parameter) and type(weight) is torch.nn.Parameter and weight.dim() == 2:
+            weight.data = weight.data.t().contiguous().t()
+    return module

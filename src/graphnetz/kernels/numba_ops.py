@@ -1,0 +1,391 @@
+"""Every compiled kernel, in one file because numba does not notice a changed callee in another.
+
+Conventions: a structure is CSR over destinations (``indptr``, ``indices`` = sources); its transpose
+is CSR over sources, and ``position[t]`` is the place of the transposed arc ``t`` in the first. Node
+arrays are ``[nodes, heads, channels]``, arc arrays ``[arcs, heads]``, all C-contiguous. Kernels write
+into the arrays they are given, release the GIL and run on one thread. NaN and infinity pass through:
+a diverged run must look diverged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from numba import njit
+
+Array = Any
+
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    # Sums may be reordered so that dot products vectorise; NaN and infinity keep their meaning.
+    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+}
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_B = np.uint64(0x94D049BB133111EB)
+
+
+def _jit(function: Callable[..., None]) -> Callable[..., None]:
+    return cast("Callable[..., None]", njit(**_OPTIONS)(function))
+
+
+@_jit
+def aggregate(indptr: Array, indices: Array, weight: Array, x: Array, base: Array, out: Array) -> None:
+    """``out[i] = base[i] + sum_e weight[e] * x[indices[e]]``, four arcs at a time.
+
+    ``base`` has one row for all destinations, or one for each.
+    """
+    width = x.shape[1]
+    step = 0 if base.shape[0] == 1 else 1
+    for i in range(indptr.shape[0] - 1):
+        e = np.intp(indptr[i])
+        end = np.intp(indptr[i + 1])
+        b = i * step
+        head = (end - e) % 4
+        if e == end:
+            for c in range(width):
+                out[i, c] = base[b, c]
+            continue
+        if head == 1:
+            w0, j0 = weight[e], indices[e]
+            for c in range(width):
+                out[i, c] = base[b, c] + w0 * x[j0, c]
+            e += 1
+        elif head == 2:
+            w0, w1, j0, j1 = weight[e], weight[e + 1], indices[e], indices[e + 1]
+            for c in range(width):
+                out[i, c] = base[b, c] + w0 * x[j0, c] + w1 * x[j1, c]
+            e += 2
+        elif head == 3:
+            w0, w1, w2 = weight[e], weight[e + 1], weight[e + 2]
+            j0, j1, j2 = indices[e], indices[e + 1], indices[e + 2]
+            for c in range(width):
+                out[i, c] = base[b, c] + w0 * x[j0, c] + w1 * x[j1, c] + w2 * x[j2, c]
+            e += 3
+        else:
+            w0, w1, w2, w3 = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
+            j0, j1, j2, j3 = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+            for c in range(width):
+                out[i, c] = base[b, c] + w0 * x[j0, c] + w1 * x[j1, c] + w2 * x[j2, c] + w3 * x[j3, c]
+            e += 4
+        while e < end:
+            w0, w1, w2, w3 = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
+            j0, j1, j2, j3 = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+            for c in range(width):
+                out[i, c] += w0 * x[j0, c] + w1 * x[j1, c] + w2 * x[j2, c] + w3 * x[j3, c]
+            e += 4
+
+
+@_jit
+def _head_rows(e: int, end: int, indices: Array, position: Array, weight: Array, x: Array, row: Array) -> None:
+    """Add ``weight[position[e], h] * x[indices[e], h]`` over one row of arcs, four at a time."""
+    heads, channels = x.shape[1], x.shape[2]
+    while e + 3 < end:
+        p0, p1, p2, p3 = position[e], position[e + 1], position[e + 2], position[e + 3]
+        j0, j1, j2, j3 = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+        for h in range(heads):
+            w0, w1, w2, w3 = weight[p0, h], weight[p1, h], weight[p2, h], weight[p3, h]
+            for c in range(channels):
+                row[h, c] += w0 * x[j0, h, c] + w1 * x[j1, h, c] + w2 * x[j2, h, c] + w3 * x[j3, h, c]
+        e += 4
+    if e + 1 < end:
+        p0, p1, j0, j1 = position[e], position[e + 1], indices[e], indices[e + 1]
+        for h in range(heads):
+            w0, w1 = weight[p0, h], weight[p1, h]
+            for c in range(channels):
+                row[h, c] += w0 * x[j0, h, c] + w1 * x[j1, h, c]
+        e += 2
+    if e < end:
+        p0, j0 = position[e], indices[e]
+        for h in range(heads):
+            w0 = weight[p0, h]
+            for c in range(channels):
+                row[h, c] += w0 * x[j0, h, c]
+
+
+@_jit
+def aggregate_heads(
+    indptr: Array, indices: Array, position: Array, weight: Array, x: Array, base: Array, out: Array
+) -> None:
+    """Like `aggregate` with one weight per arc and head, read through ``position``."""
+    step = 0 if base.shape[0] == 1 else 1
+    for i in range(indptr.shape[0] - 1):
+        row = out[i]
+        row[:] = base[i * step]
+        _head_rows(np.intp(indptr[i]), np.intp(indptr[i + 1]), indices, position, weight, x, row)
+
+
+@_jit
+def aggregate_heads_twice(
+    indptr: Array, indices: Array, position: Array, w1: Array, x1: Array, out1: Array, w2: Array, x2: Array, out2: Array
+) -> None:
+    """Two `aggregate_heads` over the same structure in one pass."""
+    for i in range(indptr.shape[0] - 1):
+        start, end = np.intp(indptr[i]), np.intp(indptr[i + 1])
+        out1[i] = 0
+        out2[i] = 0
+        _head_rows(start, end, indices, position, w1, x1, out1[i])
+        _head_rows(start, end, indices, position, w2, x2, out2[i])
+
+
+@_jit
+def sddmm(indptr: Array, indices: Array, a: Array, b: Array, scale: float, out: Array) -> None:
+    """``out[e, h] = scale * <a[destination, h], b[source, h]>``, four arcs at a time."""
+    heads, channels = a.shape[1], a.shape[2]
+    zero = a.dtype.type(0)
+    for i in range(indptr.shape[0] - 1):
+        e = np.intp(indptr[i])
+        end = np.intp(indptr[i + 1])
+        while e + 3 < end:
+            j0, j1, j2, j3 = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+            for h in range(heads):
+                t0, t1, t2, t3 = zero, zero, zero, zero
+                for c in range(channels):
+                    value = a[i, h, c]
+                    t0 += value * b[j0, h, c]
+                    t1 += value * b[j1, h, c]
+                    t2 += value * b[j2, h, c]
+                    t3 += value * b[j3, h, c]
+                out[e, h], out[e + 1, h], out[e + 2, h], out[e + 3, h] = t0 * scale, t1 * scale, t2 * scale, t3 * scale
+            e += 4
+        while e < end:
+            j0 = indices[e]
+            for h in range(heads):
+                t0 = zero
+                for c in range(channels):
+                    t0 += a[i, h, c] * b[j0, h, c]
+                out[e, h] = t0 * scale
+            e += 1
+
+
+@_jit
+def softmax_shift(indptr: Array, scores: Array) -> None:
+    """Subtract each destination's largest score, so that the exponentials cannot overflow."""
+    for i in range(indptr.shape[0] - 1):
+        start, end = indptr[i], indptr[i + 1]
+        if start == end:
+            continue
+        for h in range(scores.shape[1]):
+            top = scores[start, h]
+            for e in range(start + 1, end):
+                top = max(top, scores[e, h])
+            for e in range(start, end):
+                scores[e, h] -= top
+
+
+@_jit
+def gat_scores(indptr: Array, indices: Array, source: Array, target: Array, slope: float, out: Array) -> None:
+    """Leaky ReLU of ``source[j] + target[i]``, shifted by each destination's largest."""
+    for i in range(indptr.shape[0] - 1):
+        start, end = indptr[i], indptr[i + 1]
+        for e in range(start, end):
+            j = indices[e]
+            for h in range(out.shape[1]):
+                value = source[j, h] + target[i, h]
+                out[e, h] = value if value > 0 else value * slope
+    softmax_shift(indptr, out)
+
+
+@_jit
+def softmax_normalise(indptr: Array, scores: Array) -> None:
+    """Divide exponentials by their destination's sum (plus 1e-16, as PyG does)."""
+    for i in range(indptr.shape[0] - 1):
+        start, end = indptr[i], indptr[i + 1]
+        for h in range(scores.shape[1]):
+            total = scores.dtype.type(1e-16)
+            for e in range(start, end):
+                total += scores[e, h]
+            for e in range(start, end):
+                scores[e, h] /= total
+
+
+@_jit
+def softmax_backward(indptr: Array, alpha: Array, grad: Array) -> None:
+    """Turn ``grad`` with respect to ``alpha`` into the gradient of the scores, in place."""
+    for i in range(indptr.shape[0] - 1):
+        start, end = indptr[i], indptr[i + 1]
+        for h in range(alpha.shape[1]):
+            total = alpha.dtype.type(0)
+            for e in range(start, end):
+                total += alpha[e, h] * grad[e, h]
+            for e in range(start, end):
+                grad[e, h] = alpha[e, h] * (grad[e, h] - total)
+
+
+@_jit
+def head_dots(x: Array, att: Array, out: Array) -> None:
+    """``out[i, h] = <x[i, h], att[h]>`` for the first rows of ``x``."""
+    for i in range(out.shape[0]):
+        for h in range(x.shape[1]):
+            total = x.dtype.type(0)
+            for c in range(x.shape[2]):
+                total += x[i, h, c] * att[h, c]
+            out[i, h] = total
+
+
+@_jit
+def gat_score_backward(
+    indptr: Array, indices: Array, source: Array, target: Array, slope: float, grad: Array, g_src: Array, g_dst: Array
+) -> None:
+    """Pass score gradients through the leaky ReLU and sum them per source and destination."""
+    for i in range(indptr.shape[0] - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            for h in range(grad.shape[1]):
+                value = grad[e, h]
+                if not source[j, h] + target[i, h] > 0:
+                    value *= slope
+                g_src[j, h] += value
+                g_dst[i, h] += value
+
+
+@_jit
+def gat_node_backward(
+    t_indptr: Array,
+    t_indices: Array,
+    position: Array,
+    weight: Array,
+    grad: Array,
+    x: Array,
+    att: Array,
+    g_score: Array,
+    g_x: Array,
+    g_att: Array,
+) -> None:
+    """Gradient of the transformed nodes and of both attention vectors in one pass over the sources.
+
+    ``att``, ``g_att`` and ``g_score`` hold the source part first, the destination part second.
+    """
+    g_att[:] = 0
+    for j in range(t_indptr.shape[0] - 1):
+        row = g_x[j]
+        for h in range(x.shape[1]):
+            s, t = g_score[0, j, h], g_score[1, j, h]
+            for c in range(x.shape[2]):
+                row[h, c] = s * att[0, h, c] + t * att[1, h, c]
+                g_att[0, h, c] += s * x[j, h, c]
+                g_att[1, h, c] += t * x[j, h, c]
+        _head_rows(np.intp(t_indptr[j]), np.intp(t_indptr[j + 1]), t_indices, position, weight, grad, row)
+
+
+@_jit
+def segment_max(indptr: Array, indices: Array, x: Array, out: Array, ties: Array) -> None:
+    """Largest neighbour per channel and how many arcs attain it; an empty row gives zero."""
+    for i in range(indptr.shape[0] - 1):
+        start, end = indptr[i], indptr[i + 1]
+        if start == end:
+            out[i, :] = 0
+            ties[i, :] = 0
+            continue
+        out[i, :] = x[indices[start], :]
+        ties[i, :] = 1
+        for e in range(start + 1, end):
+            j = indices[e]
+            for c in range(x.shape[1]):
+                if x[j, c] > out[i, c] or (x[j, c] != x[j, c] and out[i, c] == out[i, c]):
+                    out[i, c] = x[j, c]
+                    ties[i, c] = 1
+                elif x[j, c] == out[i, c]:
+                    ties[i, c] += 1
+
+
+@_jit
+def segment_max_backward(
+    indptr: Array, indices: Array, x: Array, out: Array, ties: Array, grad: Array, g_x: Array
+) -> None:
+    """Share each gradient evenly among the arcs that attain the largest value, as torch does."""
+    for i in range(indptr.shape[0] - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            for c in range(x.shape[1]):
+                if x[j, c] == out[i, c]:
+                    g_x[j, c] += grad[i, c] / ties[i, c]
+
+
+@_jit
+def pair_dots(pairs: Array, z: Array, out: Array) -> None:
+    """``out[e] = <z[pairs[0, e]], z[pairs[1, e]]>``."""
+    for e in range(pairs.shape[1]):
+        u, v = pairs[0, e], pairs[1, e]
+        total = z.dtype.type(0)
+        for c in range(z.shape[1]):
+            total += z[u, c] * z[v, c]
+        out[e] = total
+
+
+@_jit
+def pair_dots_backward(pairs: Array, z: Array, grad: Array, g_z: Array) -> None:
+    """Add the gradient of `pair_dots` to ``g_z``."""
+    for e in range(pairs.shape[1]):
+        u, v, g = pairs[0, e], pairs[1, e], grad[e]
+        for c in range(z.shape[1]):
+            g_z[u, c] += g * z[v, c]
+        for c in range(z.shape[1]):
+            g_z[v, c] += g * z[u, c]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _mix(value: np.uint64) -> np.uint64:
+    """Finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    value = (value ^ (value >> np.uint64(30))) * _MIX_A
+    value = (value ^ (value >> np.uint64(27))) * _MIX_B
+    return value ^ (value >> np.uint64(31))
+
+
+@_jit
+def dropout(x: Array, seed: np.uint64, keep: np.uint64, scale: float, out: Array) -> None:
+    """``out = x * scale`` where the draw of that place is below ``keep / 2**32``, else zero.
+
+    The draw depends on ``seed`` and the place only, so the backward pass repeats it instead of
+    storing a mask.
+    """
+    size = x.shape[0]
+    low = np.uint64(0xFFFFFFFF)
+    zero = x.dtype.type(0)
+    for k in range(size // 2):
+        bits = _mix(seed + np.uint64(k) * _GOLDEN)
+        out[2 * k] = x[2 * k] * (scale if (bits & low) < keep else zero)
+        out[2 * k + 1] = x[2 * k + 1] * (scale if (bits >> np.uint64(32)) < keep else zero)
+    if size % 2:
+        bits = _mix(seed + np.uint64(size // 2) * _GOLDEN)
+        out[size - 1] = x[size - 1] * (scale if (bits & low) < keep else zero)
+
+
+@_jit
+def elu_dropout(x: Array, slope: Array, seed: np.uint64, keep: np.uint64, scale: float, out: Array) -> None:
+    """`dropout` of ELU, where ``slope = exp(min(x, 0))`` is its derivative."""
+    size = x.shape[0]
+    low = np.uint64(0xFFFFFFFF)
+    zero, one = x.dtype.type(0), x.dtype.type(1)
+    for k in range(size // 2):
+        bits = _mix(seed + np.uint64(k) * _GOLDEN)
+        first = (x[2 * k] if x[2 * k] > zero else zero) + (slope[2 * k] - one)
+        second = (x[2 * k + 1] if x[2 * k + 1] > zero else zero) + (slope[2 * k + 1] - one)
+        out[2 * k] = first * (scale if (bits & low) < keep else zero)
+        out[2 * k + 1] = second * (scale if (bits >> np.uint64(32)) < keep else zero)
+    if size % 2:
+        bits = _mix(seed + np.uint64(size // 2) * _GOLDEN)
+        last = (x[size - 1] if x[size - 1] > zero else zero) + (slope[size - 1] - one)
+        out[size - 1] = last * (scale if (bits & low) < keep else zero)
+
+
+@_jit
+def relu_dropout(x: Array, seed: np.uint64, keep: np.uint64, scale: float, out: Array) -> None:
+    """`dropout` of ReLU; NaN stays NaN."""
+    size = x.shape[0]
+    low = np.uint64(0xFFFFFFFF)
+    zero = x.dtype.type(0)
+    for k in range(size // 2):
+        bits = _mix(seed + np.uint64(k) * _GOLDEN)
+        first = zero if x[2 * k] <= zero else x[2 * k]
+        second = zero if x[2 * k + 1] <= zero else x[2 * k + 1]
+        out[2 * k] = first * (scale if (bits & low) < keep else zero)
+        out[2 * k + 1] = second * (scale if (bits >> np.uint64(32)) < keep else zero)
+    if size % 2:
+        bits = _mix(seed + np.uint64(size // 2) * _GOLDEN)
+        last = zero if x[size - 1] <= zero else x[size - 1]
+        out[size - 1] = last * (scale if (bits & low) < keep else zero)

@@ -1,0 +1,75 @@
+"""Small graphs with every awkward feature, for the kernel tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from hypothesis import strategies as st
+from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, TransformerConv
+
+# Empty edge lists, isolated nodes, self-loops, repeated arcs, one node: all are in the range.
+graphs = st.integers(1, 9).flatmap(
+    lambda n: st.tuples(
+        st.just(n),
+        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24),
+        st.integers(0, 2**31 - 1),
+    )
+)
+
+NAMED = {
+    "one node": (1, []),
+    "one node, loop": (1, [(0, 0)]),
+    "no arcs": (4, []),
+    "loops and repeats": (5, [(0, 1), (0, 1), (1, 1), (1, 1), (2, 0), (3, 0), (4, 0), (1, 0), (0, 0), (2, 0)]),
+    "isolated end": (6, [(0, 1), (1, 0), (2, 1)]),
+}
+
+
+def edges(arcs) -> torch.Tensor:
+    return torch.tensor(arcs, dtype=torch.int64).reshape(-1, 2).t().contiguous()
+
+
+def random_edges(n: int, m: int, seed: int = 0) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).integers(0, n, (2, m)))
+
+
+def features(n: int, width: int, seed: int, dtype=torch.float64) -> torch.Tensor:
+    return torch.randn(n, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def convs(width: int, out: int = 3, dropout: float = 0.0) -> dict:
+    mlp = torch.nn.Sequential(torch.nn.Linear(width, out), torch.nn.ReLU(), torch.nn.Linear(out, out))
+    return {
+        "gcn": GCNConv(width, out),
+        "gcn bare": GCNConv(width, out, add_self_loops=False, bias=False),
+        "gcn unnormalised": GCNConv(width, out, normalize=False),
+        "gat": GATConv(width, out, heads=4, dropout=dropout),
+        "gat mean residual": GATConv(width, out, heads=2, concat=False, residual=True, dropout=dropout),
+        "gat one head": GATConv(width, out, heads=1, concat=False, add_self_loops=False, bias=False),
+        "sage": SAGEConv(width, out),
+        "sage max": SAGEConv(width, out, aggr="max"),
+        "sage sum": SAGEConv(width, out, aggr="sum", root_weight=False, normalize=True),
+        "transformer": TransformerConv(width, out, heads=4, dropout=dropout),
+        "transformer mean": TransformerConv(width, out, heads=2, concat=False, dropout=dropout, root_weight=False),
+        "gin": GINConv(mlp, train_eps=True),
+    }
+
+
+NAMES = tuple(convs(2))
+
+
+def make(name: str, width: int, *, dropout: float = 0.0, dtype=torch.float64, seed: int = 0):
+    torch.manual_seed(seed)
+    conv = convs(width, dropout=dropout)[name].to(dtype)
+    with torch.no_grad():
+        for parameter in conv.parameters():  # zero-initialised biases would hide a lost bias
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return conv
+
+
+def gradients(out: torch.Tensor, inputs) -> list[torch.Tensor]:
+    """Gradients of a fixed random projection of ``out``, zero where nothing flows."""
+    weights = torch.randn(out.shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64).to(out.dtype)
+    inputs = list(inputs)
+    found = torch.autograd.grad((out * weights).sum(), inputs, allow_unused=True)
+    return [torch.zeros_like(t) if g is None else g for t, g in zip(inputs, found, strict=True)]
