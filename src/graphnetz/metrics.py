@@ -153,13 +153,7 @@ def rank_auc(target: Array, score: Array) -> float:
 @metric("auc", "ROC-AUC", greater_is_better=True, bounds=(0.0, 1.0))
 def roc_auc(target: Array, score: Array) -> float:
     """ROC-AUC; the mean over classes (one against the rest) or labels where there are several."""
-    if _multilabel(target, score):
-        return _mean_over_labels(rank_auc, target, score)
-    if score.ndim == 2 and score.shape[1] > 2:
-        truth = target.reshape(-1)
-        parts = [rank_auc((truth == c).astype(float), score[:, c]) for c in range(score.shape[1])]
-        return float(np.nanmean(parts)) if np.isfinite(parts).any() else float("nan")
-    return rank_auc(target, positive_score(score))
+    return _each(rank_auc, target, score)
 
 
 def rank_ap(target: Array, score: Array) -> float:
@@ -179,17 +173,20 @@ def rank_ap(target: Array, score: Array) -> float:
 
 @metric("ap", "average precision", greater_is_better=True, bounds=(0.0, 1.0))
 def average_precision(target: Array, score: Array) -> float:
-    """Average precision; the mean over labels where there are several."""
+    """Average precision; the mean over classes (one against the rest) or labels where there are several."""
+    return _each(rank_ap, target, score)
+
+
+def _each(compute: Callable[[Array, Array], float], target: Array, score: Array) -> float:
+    """A binary ranking metric, averaged over the labels or classes on which it is defined."""
     if _multilabel(target, score):
-        return _mean_over_labels(rank_ap, target, score)
-    return rank_ap(target, positive_score(score))
-
-
-def _mean_over_labels(compute: Callable[[Array, Array], float], target: Array, score: Array) -> float:
-    parts = []
-    for column in range(target.shape[1]):
-        known = np.isfinite(target[:, column])
-        parts.append(compute(target[known, column], score[known, column]))
+        known = np.isfinite(target)
+        parts = [compute(target[k, c], score[k, c]) for c, k in enumerate(known.T)]
+    elif score.ndim == 2 and score.shape[1] > 2:
+        truth = target.reshape(-1)
+        parts = [compute((truth == c).astype(float), score[:, c]) for c in range(score.shape[1])]
+    else:
+        return compute(target, positive_score(score))
     return float(np.nanmean(parts)) if np.isfinite(parts).any() else float("nan")
 
 

@@ -35,7 +35,14 @@ def evaluate(y_true: Any, y_pred: Any, task: Task | str) -> dict[str, float]:
 
 
 def load_model(
-    report: BenchmarkReport, task: str, model: str, seed: int, *, folder: str | Path, spec: Any = None, root: str = "data/benchmark"
+    report: BenchmarkReport,
+    task: str,
+    model: str,
+    seed: int,
+    *,
+    folder: str | Path,
+    spec: Any = None,
+    root: str = "data/benchmark",
 ) -> Any:
     """Rebuild a trained model from the weights that ``save_weights=True`` kept in a run folder."""
     import torch
@@ -48,7 +55,9 @@ def load_model(
         raise UsageError(f"No weights were kept for this cell in {str(folder)!r}. Run with save_weights=True.")
     found = find_task(task)
     split = get_split(found, seed, root=root)
-    built = spec_from(spec or model).build(found.task_type, split.dims, report.config["protocols"][task]["hidden_channels"])
+    built = spec_from(spec or model).build(
+        found.task_type, split.dims, report.config["protocols"][task]["hidden_channels"]
+    )
     with np.load(path, allow_pickle=False) as arrays:
         built.load_state_dict({name: torch.from_numpy(arrays[name]) for name in arrays.files})
     return built.eval()

@@ -15,11 +15,15 @@ from graphnetz.benchmark.worker import Workbench
 from graphnetz.report import BenchmarkReport
 
 
-def assemble(store: Store, plan: Plan, workbench: Workbench, *, config: Mapping[str, Any], started: float) -> BenchmarkReport:
+def assemble(
+    store: Store, plan: Plan, workbench: Workbench, *, config: Mapping[str, Any], started: float
+) -> BenchmarkReport:
     """Build the report from what the store holds for this plan."""
     results = list(store.results([cell.key for cell in plan.cells]))
     baselines = [
-        name for name, spec in workbench.specs.items() if spec.kind == "predictor" or getattr(spec.cls, "baseline", False)
+        name
+        for name, spec in workbench.specs.items()
+        if spec.kind == "predictor" or getattr(spec.cls, "baseline", False)
     ]
     protocols = {cell.task: cell.protocol.as_dict() for cell in plan.cells}
     described = dict(config) | {

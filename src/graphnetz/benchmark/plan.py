@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError, unknown_name
-from graphnetz.benchmark.cellkeys import CellKeys
+from graphnetz.benchmark.keys import CellKeys
 from graphnetz.benchmark.search import SearchSpace
 from graphnetz.benchmark.worker import Workbench, require_ok
 from graphnetz.datasets import find_task, iter_benchmark_tasks

@@ -23,6 +23,7 @@ from graphnetz.models import ModelSpec, named_specs
 from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.report import BenchmarkReport
 
+
 def run_benchmark(
     category: str | None = None,
     models: Any = None,
@@ -53,6 +54,7 @@ def run_benchmark(
     strict_env: bool = False,
     retry_failed: bool = False,
     settings: Mapping[str, Any] | None = None,
+    on_planned: Callable[[], None] | None = None,
 ) -> BenchmarkReport:
     """Train every compatible (task, model, seed) cell and return the statistical report.
 
@@ -99,10 +101,10 @@ def run_benchmark(
     executor = EXECUTORS[backend](workers=workers, **({"address": address} if address else {}))
     overrides = _overrides(protocol, hidden_channels, device)
     with _opened(out) as store:
-        plan = make_plan(
-            workbench, chosen_seeds, protocol=overrides, epochs=epochs, model_protocol=model_protocol
-        )
+        plan = make_plan(workbench, chosen_seeds, protocol=overrides, epochs=epochs, model_protocol=model_protocol)
         started = time.time()
+        if on_planned is not None:
+            on_planned()
         _bring_up_to_date(store, plan, strict_env=strict_env, retry_failed=retry_failed)
         execute(store, plan, workbench, executor, limits=Limits(timeout, memory), verbose=verbose)
         config = dict(settings or {}) | {"hidden_channels": hidden_channels, "epochs": epochs, "task_type": task_type}

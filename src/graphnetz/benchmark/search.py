@@ -59,4 +59,8 @@ class SearchSpace:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for the cell key and the run folder."""
         plain = {axis: list(getattr(self, axis)) for axis in _AXES}
-        return plain | {"n_random": self.n_random, "seed": self.seed, "model": {k: list(v) for k, v in self.model.items()}}
+        return plain | {
+            "n_random": self.n_random,
+            "seed": self.seed,
+            "model": {k: list(v) for k, v in self.model.items()},
+        }

@@ -101,7 +101,9 @@ class Workbench:
             return (*train_once(TASK_TYPES[self.tasks[cell.task].task_type], spec, split, cell.protocol, cell.seed), ())
         return search_once(TASK_TYPES[self.tasks[cell.task].task_type], spec, split, cell, self.search)
 
-    def _result(self, cell: Cell, split: Split, outcome: Fit, model: Any, trace: tuple[dict[str, Any], ...]) -> CellResult:
+    def _result(
+        self, cell: Cell, split: Split, outcome: Fit, model: Any, trace: tuple[dict[str, Any], ...]
+    ) -> CellResult:
         predictions = None
         if self.save_predictions:
             test = outcome.scores["test"]

@@ -22,7 +22,9 @@ class DGIWrapper(nn.Module):
     def __init__(self, encoder: nn.Module, hidden_channels: int) -> None:
         super().__init__()
         self.encoder = encoder
-        self.infomax = DeepGraphInfomax(hidden_channels, nn.Identity(), lambda z, *_: torch.sigmoid(z.mean(dim=0)), _unused)
+        self.infomax = DeepGraphInfomax(
+            hidden_channels, nn.Identity(), lambda z, *_: torch.sigmoid(z.mean(dim=0)), _unused
+        )
 
     def forward(self, data: Data) -> tuple[Tensor, Tensor, Tensor]:
         """Return embeddings of the graph, of its corruption, and the summary."""

@@ -13,7 +13,11 @@ from graphnetz.models.spec import register_model
 
 def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
     return nn.Sequential(
-        nn.Linear(in_channels, out_channels), nn.BatchNorm1d(out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels), nn.ReLU()
+        nn.Linear(in_channels, out_channels),
+        nn.BatchNorm1d(out_channels),
+        nn.ReLU(),
+        nn.Linear(out_channels, out_channels),
+        nn.ReLU(),
     )
 
 
@@ -24,7 +28,9 @@ class GIN(torch.nn.Module):
     def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 3) -> None:
         super().__init__()
         widths = [in_channels] + [hidden_channels] * num_layers
-        self.convs = nn.ModuleList(GINConv(_mlp(a, b), train_eps=True) for a, b in zip(widths, widths[1:], strict=False))
+        self.convs = nn.ModuleList(
+            GINConv(_mlp(a, b), train_eps=True) for a, b in zip(widths, widths[1:], strict=False)
+        )
         self.head = nn.Linear(hidden_channels, out_channels)
 
     def forward(self, data: Data) -> Tensor:

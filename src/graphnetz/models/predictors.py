@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from graphnetz.models.spec import ALL, register_model
 from graphnetz.tasktypes import Split
 from graphnetz.tasktypes.packing import PackedGraphs
+from graphnetz.tasktypes.pairs import Pairs
 
 Scores = dict[str, np.ndarray]
 _PARTS = ("train", "val", "test")
@@ -150,7 +151,9 @@ class FeatureOnly:
             if classify and np.unique(column[known]).size < 2:
                 self.models.append(float(column[known][0]) - 0.5 if known.any() else 0.0)
                 continue
-            estimator = LogisticRegression(C=self.strength, max_iter=300) if classify else Ridge(alpha=1.0 / self.strength)
+            estimator = (
+                LogisticRegression(C=self.strength, max_iter=300) if classify else Ridge(alpha=1.0 / self.strength)
+            )
             model = make_pipeline(StandardScaler(), estimator)
             self.models.append(model.fit(self.rows["train"][known], column[known]))
         self.classify = classify
@@ -163,7 +166,9 @@ class FeatureOnly:
         if not self.classify:
             out = np.asarray(self.models[0].predict(rows))
             return out if out.ndim == 2 else out[:, None]
-        columns = [m.decision_function(rows) if not isinstance(m, float) else np.full(len(rows), m) for m in self.models]
+        columns = [
+            m.decision_function(rows) if not isinstance(m, float) else np.full(len(rows), m) for m in self.models
+        ]
         if split.kind == "multi":
             return np.stack(columns, axis=1)
         if _is_binary(split):
@@ -173,7 +178,7 @@ class FeatureOnly:
 
 def _is_binary(split: Split) -> bool:
     """Pairs of link prediction carry float labels 0 and 1."""
-    return hasattr(split.train, "index")
+    return isinstance(split.train, Pairs)
 
 
 def _spread(decision: np.ndarray, classes: np.ndarray, width: int) -> np.ndarray:
@@ -194,7 +199,7 @@ def _x(data: Any) -> np.ndarray:
 def design(split: Split) -> dict[str, np.ndarray]:
     """Feature rows of every part, in the order of ``split.targets``."""
     x = _x(split.data)
-    if hasattr(split.train, "index"):
+    if isinstance(split.train, Pairs):
         return {part: x[split.part(part).index[0]] * x[split.part(part).index[1]] for part in _PARTS}
     if "label" in split.cache:
         return _edge_rows(split, x)

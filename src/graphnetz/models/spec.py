@@ -75,7 +75,9 @@ class ModelSpec:
         if self.kind == "predictor":
             return self.cls(**self.kwargs)
         kind = known_task_type(task_type)
-        if isinstance(self.factory, MultiTaskFactory) or (self.factory is None and getattr(self.cls, "level", "") == "node"):
+        if isinstance(self.factory, MultiTaskFactory) or (
+            self.factory is None and getattr(self.cls, "level", "") == "node"
+        ):
             return kind.adapt(lambda i, h, o: self._construct(self.cls, i, h, o, dims), dims, hidden)
         wide_in, wide_out = kind.direct_channels(dims, hidden)
         model = self._construct(self.factory or self.cls, wide_in, hidden, wide_out, dims)
@@ -100,7 +102,9 @@ class MultiTaskFactory:
         self.cls = cls
         self.__signature__ = inspect.signature(cls)
 
-    def __call__(self, in_channels: int, hidden_channels: int, out_channels: int, *, task_type: str = "node_cls") -> nn.Module:
+    def __call__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, *, task_type: str = "node_cls"
+    ) -> nn.Module:
         """Build the adapted model directly, as documented for scripts."""
         spec = ModelSpec(self.cls, frozenset({task_type}), self)
         model: nn.Module = spec.build(task_type, Dims(in_channels, out_channels), hidden_channels)
@@ -190,7 +194,9 @@ def spec_from(value: Any) -> ModelSpec:
             if spec.cls is value:
                 return spec
         return ModelSpec(value, _task_types(None, value))
-    raise UsageError(f"A model is a class, a registered name, a ModelSpec or (class, task types[, factory]), got {value!r}.")
+    raise UsageError(
+        f"A model is a class, a registered name, a ModelSpec or (class, task types[, factory]), got {value!r}."
+    )
 
 
 def named_specs(models: Any) -> dict[str, ModelSpec]:
@@ -200,7 +206,12 @@ def named_specs(models: Any) -> dict[str, ModelSpec]:
     if isinstance(models, Mapping):
         chosen = {str(name): spec_from(value) for name, value in models.items()}
     else:
-        inline = isinstance(models, tuple) and len(models) >= 2 and isinstance(models[0], type) and not isinstance(models[1], type)
+        inline = (
+            isinstance(models, tuple)
+            and len(models) >= 2
+            and isinstance(models[0], type)
+            and not isinstance(models[1], type)
+        )
         single = isinstance(models, (str, type, ModelSpec)) or inline
         chosen = {}
         for value in [models] if single else list(models):

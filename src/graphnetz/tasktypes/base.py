@@ -111,7 +111,9 @@ class TaskType(abc.ABC):
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
         """Loss of given outputs, used for training and for the validation loss."""
 
-    def measure(self, split: Split, part: str, score: np.ndarray, keys: tuple[str, ...] | None = None) -> dict[str, float]:
+    def measure(
+        self, split: Split, part: str, score: np.ndarray, keys: tuple[str, ...] | None = None
+    ) -> dict[str, float]:
         """Metrics of one part under keys such as ``test_acc``."""
         target = split.targets[part]
         chosen = keys if keys is not None else self.keys(split)

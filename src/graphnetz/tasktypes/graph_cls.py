@@ -28,7 +28,9 @@ class GraphClassification(GraphLevel):
         many = y.dim() == 2
         if not many:
             if y.is_floating_point() and not torch.equal(y, y.round()):
-                raise DataError("Graph classification needs class numbers as y; found fractions. Use graph_reg instead?")
+                raise DataError(
+                    "Graph classification needs class numbers as y; found fractions. Use graph_reg instead?"
+                )
             y = y.long()
             if int(y.min()) < 0:
                 raise DataError("Graph labels must be class numbers from 0; found a negative one. Renumber them.")

@@ -39,7 +39,9 @@ class GraphLevel(TaskType):
         """Widths of the packed features."""
         edge = packed.edge.get("edge_attr")
         x = packed.node["x"]
-        return Dims(x.size(1), out, None if edge is None else edge.size(1), vocabulary=vocabulary(x), out_graph=out_graph)
+        return Dims(
+            x.size(1), out, None if edge is None else edge.size(1), vocabulary=vocabulary(x), out_graph=out_graph
+        )
 
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
         return GraphHead(embedded(build, dims, hidden, hidden), hidden, dims.out_channels)
@@ -52,7 +54,9 @@ class GraphLevel(TaskType):
             yield split.data.select(index)
 
     def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
-        return {part: torch.cat([self.output(model, batch) for batch in evaluation_batches(split, part)]) for part in parts}
+        return {
+            part: torch.cat([self.output(model, batch) for batch in evaluation_batches(split, part)]) for part in parts
+        }
 
     def output(self, model: nn.Module, batch: Any) -> Tensor:
         """The model's rows for one batch."""

@@ -105,7 +105,9 @@ class EdgeHead(nn.Module):
         self.encoder = encoder
         self.edge_dim = edge_dim
         self.head = nn.Sequential(
-            nn.Linear(2 * hidden_channels + edge_dim, hidden_channels), nn.ReLU(), nn.Linear(hidden_channels, out_channels)
+            nn.Linear(2 * hidden_channels + edge_dim, hidden_channels),
+            nn.ReLU(),
+            nn.Linear(hidden_channels, out_channels),
         )
 
     def forward(self, data: Data) -> Tensor:

@@ -72,9 +72,7 @@ def fit(
     value is never consulted for either.
     """
     state = _State(task_type, split, protocol, keep_best_weights)
-    optimiser = OPTIMISERS[protocol.optimiser](
-        _trainable(model), lr=protocol.lr, weight_decay=protocol.weight_decay
-    )
+    optimiser = OPTIMISERS[protocol.optimiser](_trainable(model), lr=protocol.lr, weight_decay=protocol.weight_decay)
     schedule = _schedule(optimiser, protocol)
     for epoch in range(protocol.epochs):
         train_loss = _train_epoch(task_type, model, split, protocol, optimiser)
@@ -97,7 +95,9 @@ def _trainable(model: nn.Module) -> list[nn.Parameter]:
     return parameters or [nn.Parameter(torch.zeros(()))]
 
 
-def _schedule(optimiser: torch.optim.Optimizer, protocol: Protocol) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:
+def _schedule(
+    optimiser: torch.optim.Optimizer, protocol: Protocol
+) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:
     if protocol.schedule is None:
         return None
     plan = protocol.schedule
@@ -141,7 +141,9 @@ class _State:
         self.scores: dict[str, np.ndarray] = {}
         self.best, self.best_epoch = -math.inf, 0
 
-    def record(self, model: nn.Module, epoch: int, train_loss: float, evaluated: bool, *, with_loss: bool) -> dict[str, float]:
+    def record(
+        self, model: nn.Module, epoch: int, train_loss: float, evaluated: bool, *, with_loss: bool
+    ) -> dict[str, float]:
         row = {"train_loss": train_loss} | dict.fromkeys(self.keys, math.nan)
         if evaluated:
             outputs = evaluate(self.task_type, model, self.split)
@@ -176,7 +178,9 @@ class _State:
         return Fit(self.history, metrics, self.scores, len(self.history["train_loss"]), best)
 
 
-def evaluate(task_type: TaskType, model: nn.Module, split: Split, parts: tuple[str, ...] = PARTS) -> dict[str, torch.Tensor]:
+def evaluate(
+    task_type: TaskType, model: nn.Module, split: Split, parts: tuple[str, ...] = PARTS
+) -> dict[str, torch.Tensor]:
     """Outputs of ``model`` in evaluation mode."""
     model.eval()
     with torch.no_grad():

@@ -68,8 +68,9 @@ class MultiRegression(GraphLevel):
         node, graph = model(batch)
         return _joint(node, graph, batch.batch)
 
-
-    def measure(self, split: Split, part: str, score: np.ndarray, keys: tuple[str, ...] | None = None) -> dict[str, float]:
+    def measure(
+        self, split: Split, part: str, score: np.ndarray, keys: tuple[str, ...] | None = None
+    ) -> dict[str, float]:
         target, first, nodes = split.targets[part], split.cache[f"first_{part}"], split.dims.out_channels
         values = {}
         for key in keys if keys is not None else self.keys(split):

@@ -138,7 +138,9 @@ def _check_labels(y: Tensor, train: Tensor, many: bool) -> int:
     if many:
         return y.size(1)
     if int(y.min()) < 0:
-        raise DataError("Node labels must be class numbers from 0; found a negative one. Mask unlabelled nodes instead.")
+        raise DataError(
+            "Node labels must be class numbers from 0; found a negative one. Mask unlabelled nodes instead."
+        )
     if torch.unique(y[train]).numel() < 2:
         raise DataError("The training nodes have one class only: there is nothing to learn. Check labels and masks.")
     return int(y.max()) + 1

@@ -41,7 +41,7 @@ class PackedGraphs:
         edges, edge_counts = _ranges(self.edge_ptr, index)
         ptr = torch.zeros(index.numel() + 1, dtype=torch.long, device=index.device)
         torch.cumsum(counts, 0, out=ptr[1:])
-        shift = torch.repeat_interleave(ptr[:-1] - self.node_ptr[index], edge_counts)
+        shift = torch.repeat_interleave(ptr[:-1], edge_counts)  # stored ids count from each graph's own 0
         data = Data(edge_index=self.edge_index[:, edges] + shift, num_nodes=int(ptr[-1]))
         for key, value in self.node.items():
             data[key] = value[nodes]
@@ -107,7 +107,9 @@ def pack(graphs: Sequence[Data], *, node_targets: Sequence[str] = ()) -> PackedG
 
 
 def _file(key: str, values: Sequence[Any], nodes: Tensor, edges: Tensor, is_node: bool) -> tuple[str, Tensor] | None:
-    tensors = [v if isinstance(v, Tensor) else torch.tensor(v) if isinstance(v, (int, float, bool)) else None for v in values]
+    tensors = [
+        v if isinstance(v, Tensor) else torch.tensor(v) if isinstance(v, (int, float, bool)) else None for v in values
+    ]
     if any(t is None for t in tensors):
         return None
     rows = [t.reshape(1) if t.dim() == 0 else t for t in tensors if t is not None]

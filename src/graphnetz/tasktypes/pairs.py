@@ -23,7 +23,9 @@ class Pairs:
         return self.index.size(1)
 
 
-def labelled(positive: np.ndarray, negative: np.ndarray, relation: tuple[np.ndarray, np.ndarray] | None = None) -> Pairs:
+def labelled(
+    positive: np.ndarray, negative: np.ndarray, relation: tuple[np.ndarray, np.ndarray] | None = None
+) -> Pairs:
     """Positives first, then negatives."""
     index = torch.from_numpy(np.concatenate([positive, negative], axis=1))
     label = torch.cat([torch.ones(positive.shape[1]), torch.zeros(negative.shape[1])])

@@ -1,0 +1,65 @@
+# Two commands do all the set-up: `make run` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= runs/default
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test lint format docs bench chaos golden calibrate browser clean
+
+help:
+	@echo "make run        set up, run the default benchmark offline, write a report to $(OUT)"
+	@echo "make test       set up, run the whole test suite"
+	@echo "make lint       ruff, mypy, import contracts"
+	@echo "make docs       build the documentation site"
+	@echo "make browser    look at the report in a real browser"
+	@echo "make bench | chaos | golden | calibrate   the long runs"
+
+# The stamp is written last: an interrupted install is repeated, not trusted.
+$(VENV)/.installed.stamp: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,ray,ogb,chem,vision,tsp,hpo,docs]"
+	@touch $@
+
+install: $(VENV)/.installed.stamp
+
+run: install
+	$(BIN)/graphnetz run --suite default --out $(OUT)
+
+test: install
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden" $(PYTEST_ARGS)
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: install
+	$(BIN)/mkdocs build --strict --quiet
+
+browser: install
+	sh scripts/chromium.sh
+	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS)
+
+bench: install
+	$(BIN)/python benchmarks/bench.py
+
+chaos: install
+	$(BIN)/python benchmarks/chaos.py
+
+golden: install
+	$(BIN)/python -m pytest -m golden --timeout 14400 $(PYTEST_ARGS)
+
+calibrate: install
+	$(BIN)/python benchmarks/calibrate.py
+
+clean:
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,5 @@
+"""`python -m graphnetz`."""
+
+from graphnetz.cli import main
+
+main()

@@ -1,0 +1,87 @@
+"""The application: commands by file, one place for errors and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import click
+import typer
+
+from graphnetz import __version__
+from graphnetz._core.errors import GraphnetzError
+
+OK, FAILED_CELLS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+app = typer.Typer(
+    name="graphnetz",
+    help="Honest evaluation of graph learning: which model is better, is the dataset fit to say so, what to try next.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"graphnetz {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Honest evaluation of graph learning."""
+
+
+def load_commands() -> None:
+    """Import the files that hang commands on `app`."""
+    from graphnetz.cli import inspect, run  # noqa: F401
+
+
+def run_app(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; users see sentences, not tracebacks."""
+    load_commands()
+    try:
+        code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        return int(code or OK)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.UsageError as error:
+        say(f"{error.format_message()} See 'graphnetz --help'.")
+        return WRONG_USAGE
+    except GraphnetzError as error:
+        say(str(error))
+        return WRONG_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        say(resume_hint())
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away: not an error of ours
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+_current_folder: list[str] = []
+
+
+def remember_folder(folder: str) -> None:
+    """Note the run folder, so that an interruption can say how to go on."""
+    _current_folder[:] = [folder]
+
+
+def resume_hint() -> str:
+    """Return the sentence printed after Ctrl-C."""
+    if not _current_folder:
+        return "Interrupted."
+    return f"Interrupted. Finished cells are kept; go on with: graphnetz resume {_current_folder[0]}"
+
+
+def say(text: str) -> None:
+    """Print to standard error."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,187 @@
+"""`graphnetz report`, `status`, `list` and `doctor`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.cli.app import FAILED_CELLS, OK, app
+
+
+@app.command()
+def report(
+    source: Annotated[Path, typer.Argument(help="A run folder, a results.json, or a CSV of scores trained elsewhere.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write the files; default: the run folder.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
+) -> int:
+    """Write the report files again, or make them from scores trained elsewhere."""
+    from graphnetz.cli.show import print_report
+    from graphnetz.report import BenchmarkReport
+
+    if source.suffix == ".csv":
+        import pandas as pd
+
+        if not source.exists():
+            raise UsageError(f"There is no file {str(source)!r}.")
+        made = BenchmarkReport.from_scores(pd.read_csv(source))
+        folder = out or source.with_suffix("")
+    else:
+        path = source / "results.json" if source.is_dir() else source
+        if not path.exists():
+            raise UsageError(f"There is no {str(path)!r}. Give a run folder, a results.json or a CSV of scores.")
+        made = BenchmarkReport.from_json(path.read_text(encoding="utf-8"))
+        folder = out or path.parent
+    made.write(folder)
+    if as_json:
+        print(json.dumps(json.loads(made.to_json()), indent=1))
+    else:
+        print_report(made, folder)
+    return FAILED_CELLS if any(not result.ok for result in made.results) else OK
+
+
+@app.command()
+def status(
+    folder: Annotated[Path, typer.Argument(help="A run folder, also one that is being filled.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """Show how far a run is, from another terminal."""
+    from graphnetz.benchmark.progress import Estimator, clock
+    from graphnetz.benchmark.store import Store
+
+    with Store.open(folder, readonly=True) as store:
+        counts = dict(store.counts())
+        running = store.running()
+        recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}
+        every = list(store.cells())
+        missing = set(store.missing([cell.key for cell in every]))
+    left = Estimator([cell for cell in every if cell.key in missing], recorded).seconds(max(len(running), 1))
+    if as_json:
+        print(
+            json.dumps(
+                {"counts": counts, "running": len(running), "seconds_left": None if left != left else round(left, 1)}
+            )
+        )
+        return OK
+    print(", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "no cells planned")
+    for task, model, seed, _owner, since in running:
+        print(f"running: {task} / {model} / seed {seed} since {clock(since)}")
+    if missing:
+        print(f"about {clock(left)} left" if running else f"not running; go on with: graphnetz resume {folder}")
+    return OK
+
+
+def _models() -> list[dict[str, Any]]:
+    from graphnetz.models import ALL, MODELS
+
+    return [
+        {"name": n, "kind": s.kind, "task_types": "all" if s.task_types == ALL else ", ".join(sorted(s.task_types))}
+        for n, s in MODELS.items()
+    ]
+
+
+def _datasets() -> list[dict[str, Any]]:
+    from graphnetz.datasets import CARDS
+
+    return [
+        {
+            "name": c.name, "category": c.category, "task_types": ", ".join(c.serves),
+            "data": "simulated" if c.simulated else "real", "offline": "yes" if c.offline else "no", "source": c.source,
+        }
+        for c in CARDS.values()
+    ]  # fmt: skip
+
+
+def _suites() -> list[dict[str, Any]]:
+    from graphnetz.datasets import SUITES
+
+    return [
+        {"name": name, "tasks": len(make()), "what": (make.__doc__ or "").split("\n")[0]}
+        for name, make in SUITES.items()
+    ]
+
+
+def _tasks() -> list[dict[str, Any]]:
+    from graphnetz.datasets import iter_benchmark_tasks
+
+    return [
+        {"name": t.name, "task_type": t.task_type, "category": t.category, "epochs": t.epochs}
+        for t in iter_benchmark_tasks()
+    ]
+
+
+def _categories() -> list[dict[str, Any]]:
+    from graphnetz.datasets import CATEGORIES
+
+    return [{"name": name, "what": what} for name, what in CATEGORIES.items()]
+
+
+def _metrics() -> list[dict[str, Any]]:
+    from graphnetz.metrics import METRICS
+
+    return [
+        {"name": m.key, "label": m.label, "better": "higher" if m.greater_is_better else "lower"}
+        for m in METRICS.values()
+    ]
+
+
+def _tests() -> list[dict[str, Any]]:
+    from graphnetz.stats import CORRECTIONS, INTERVALS, PAIRED_TESTS
+
+    kinds = (("paired test", PAIRED_TESTS), ("interval", INTERVALS), ("correction", CORRECTIONS))
+    return [{"name": name, "kind": kind} for kind, registry in kinds for name in registry]
+
+
+LISTS = {
+    "datasets": _datasets,
+    "models": _models,
+    "suites": _suites,
+    "tasks": _tasks,
+    "categories": _categories,
+    "metrics": _metrics,
+    "tests": _tests,
+}
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help=f"One of: {', '.join(LISTS)}.")] = "datasets",
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """List what there is."""
+    if what not in LISTS:
+        raise unknown_name("list", what, LISTS)
+    rows = LISTS[what]()
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return OK
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in rows[0] if rows else ():
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(escape(str(value)) for value in row.values()))
+    Console(highlight=False).print(table)
+    return OK
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """Check this machine: versions, cores, memory, extras, writable folders."""
+    from graphnetz.benchmark.health import checks
+
+    found = checks()
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        for row in found:
+            print(f"[{row['state']}] {row['what']}: {row['detail']}")
+    return OK if all(row["state"] != "fail" for row in found) else FAILED_CELLS

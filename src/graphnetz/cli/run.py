@@ -1,0 +1,152 @@
+"""`graphnetz run` and `graphnetz resume`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from graphnetz._core.errors import UsageError
+from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
+
+Names = Annotated[list[str] | None, typer.Option(help="Repeat for several.")]
+
+
+@app.command()
+def run(
+    config: Annotated[Path | None, typer.Argument(help="A TOML file whose keys equal the flags.")] = None,
+    suite: Annotated[str | None, typer.Option(help="A named suite of tasks (see 'graphnetz list suites').")] = None,
+    category: Annotated[str | None, typer.Option(help="All curated tasks of a category.")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="A task by name; repeat for several.")] = None,
+    task_type: Annotated[str | None, typer.Option(help="Keep only tasks of this type.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="A model by name; repeat for several.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="How many seeds, or a list such as 0,1,5.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs instead of each task's own.")] = None,
+    hidden_channels: Annotated[int | None, typer.Option(help="Width of the encoders.")] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate instead of each task's own.")] = None,
+    weight_decay: Annotated[float | None, typer.Option(help="Weight decay instead of each task's own.")] = None,
+    selection: Annotated[str | None, typer.Option(help="Report the 'last' epoch or the 'best_val' one.")] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after this many epochs without a better validation.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Cells at a time; default: one per core.")] = None,
+    backend: Annotated[str | None, typer.Option(help="local, serial or ray.")] = None,
+    address: Annotated[str | None, typer.Option(help="Address of a Ray cluster.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds a cell may take.")] = None,
+    memory: Annotated[float | None, typer.Option(help="Megabytes a cell may use.")] = None,
+    mirror: Annotated[str | None, typer.Option(help="Folder or URL asked before the network.")] = None,
+    root: Annotated[str | None, typer.Option(help="Where datasets are kept.")] = None,
+    out: Annotated[str | None, typer.Option(help="Run folder; an existing one is resumed.")] = None,
+    save_predictions: Annotated[bool | None, typer.Option("--save-predictions", help="Keep test-set outputs.")] = None,
+    save_weights: Annotated[bool | None, typer.Option("--save-weights", help="Keep trained weights.")] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")] = False,
+    strict_env: Annotated[bool, typer.Option("--strict-env", help="Re-run cells made in another environment.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, train nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> int:
+    """Train every compatible (task, model, seed) cell and write the report folder."""
+    from graphnetz.benchmark.config import load_config
+
+    flags = dict(
+        suite=suite, category=category, task=task, task_type=task_type, model=model, seeds=_seeds(seeds), epochs=epochs,
+        hidden_channels=hidden_channels, lr=lr, weight_decay=weight_decay, selection=selection, patience=patience,
+        workers=workers, backend=backend, address=address, timeout=timeout, memory=memory, mirror=mirror, root=root,
+        out=out, save_predictions=save_predictions, save_weights=save_weights,
+    )  # fmt: skip
+    resolved = load_config(config, flags)
+    return _run(
+        resolved, retry_failed=retry_failed, strict_env=strict_env, dry_run=dry_run, as_json=as_json, quiet=quiet
+    )
+
+
+@app.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(help="The run folder.")],
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Cells at a time.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> int:
+    """Go on with a run: only missing cells are trained."""
+    from graphnetz.benchmark.config import load_config
+
+    path = folder / "config.toml"
+    if not path.exists():
+        raise UsageError(f"{str(folder)!r} holds no config.toml. Give the folder of an earlier 'graphnetz run'.")
+    resolved = load_config(path, {"workers": workers, "out": str(folder)})
+    return _run(resolved, retry_failed=retry_failed, strict_env=False, dry_run=False, as_json=as_json, quiet=quiet)
+
+
+def _seeds(text: str | None) -> int | list[int] | None:
+    if text is None:
+        return None
+    try:
+        numbers = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise UsageError(f"--seeds takes a count or a list such as 0,1,5, got {text!r}.") from None
+    if "," in text:
+        return numbers
+    if not numbers:
+        raise UsageError("--seeds is empty: give a count such as 10 or a list such as 0,1,5.")
+    return numbers[0]
+
+
+def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    if config.mirror:
+        os.environ["GRAPHNETZ_MIRROR"] = config.mirror
+    from graphnetz.benchmark.outputs import write_toml
+    from graphnetz.benchmark.run import run_benchmark
+    from graphnetz.cli.show import print_report
+
+    folder = config.folder()
+    arguments = dict(
+        category=config.category, models=config.models(), root=config.root, hidden_channels=config.hidden_channels,
+        epochs=config.epochs, seeds=config.seed_list(), task_type=config.task_type, tasks=_tasks(config),
+        device=config.device, protocol=config.protocol(),
+    )  # fmt: skip
+    if dry_run:
+        from graphnetz.cli.show import print_estimate
+
+        return print_estimate(arguments, folder, config, as_json=as_json)
+    remember_folder(str(folder))
+    # The folder is made and the settings written before the first cell, so that `resume` works after a crash.
+    settings = config.model_dump(exclude={"out"}) | {"out": str(folder)}
+    report = run_benchmark(
+        **arguments, out=folder, workers=config.workers, backend=config.backend, address=config.address,
+        timeout=config.timeout, memory=config.memory, save_predictions=config.save_predictions,
+        save_weights=config.save_weights, strict_env=strict_env, retry_failed=retry_failed, verbose=not quiet,
+        settings={"suite": config.suite}, on_planned=lambda: write_toml(folder / "config.toml", settings),
+    )  # fmt: skip
+    if as_json:
+        print(json.dumps(json.loads(report.to_json()), indent=1))
+    else:
+        print_report(report, folder)
+    failed = [result for result in report.results if not result.ok]
+    for result in failed[:20]:
+        say(f"{result.status}: {result.task} / {result.model} / seed {result.seed}: {result.error}")
+    if len(failed) > 20:
+        say(f"... and {len(failed) - 20} more failed cells, listed in {folder / 'report.html'}")
+    return FAILED_CELLS if failed else OK
+
+
+def _tasks(config: Any) -> list[Any] | None:
+    """Tasks named one by one, a suite, or (with a category) none: run_benchmark takes those itself."""
+    from graphnetz.datasets import SUITES, find_task
+
+    given = [
+        name for name, value in (("suite", config.suite), ("category", config.category), ("task", config.task)) if value
+    ]
+    if len(given) > 1 and "category" in given:
+        raise UsageError(f"--{given[0]} and --{given[1]} exclude each other. Give one of them.")
+    if config.category:
+        return None
+    if config.task and config.suite:
+        names = {task.name: task for task in SUITES[config.suite]()}
+        return [names.get(name) or find_task(name) for name in config.task]
+    if config.task:
+        return [find_task(name) for name in config.task]
+    return SUITES[config.suite or "default"]()
