@@ -1,0 +1,237 @@
+"""Reports as JSON: schema-versioned, the same bytes for the same cells, read back as data only."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphnetz._core.errors import DataError
+from graphnetz.records import CellResult, Section
+from graphnetz.report.info import TaskInfo
+from graphnetz.report.scores import public_error
+
+if TYPE_CHECKING:
+    from graphnetz.report.report import BenchmarkReport
+
+SCHEMA = "graphnetz.report"
+VERSION = 1
+MAX_BYTES = 1 << 30
+
+WHERE_NOT_WHAT = frozenset(
+    {"root", "out", "workers", "backend", "address", "timeout", "memory", "mirror", "verbose", "store", "resume"}
+)
+"""Configuration that says where and how cells ran; it cannot change a value and stays out of results."""
+
+_TASK_FIELDS = tuple(item.name for item in dataclasses.fields(TaskInfo))
+
+
+def jsonable(value: Any) -> Any:
+    """Return ``value`` as plain JSON: undefined numbers are null, objects go by their name, never by address."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, np.generic):
+        return jsonable(value.item())
+    if isinstance(value, np.ndarray):
+        return jsonable(value.tolist())
+    if isinstance(value, PurePath):
+        return value.name
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {item.name: jsonable(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((jsonable(item) for item in value), key=str)
+    if isinstance(value, Sequence):
+        return [jsonable(item) for item in value]
+    return getattr(value, "__qualname__", None) or type(value).__qualname__
+
+
+def results_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a configuration that belongs to the results."""
+    kept = {key: value for key, value in config.items() if key not in WHERE_NOT_WHAT}
+    plain = jsonable({key: value for key, value in kept.items() if not isinstance(value, PurePath)})
+    return dict(sorted(plain.items()))
+
+
+def dump(report: BenchmarkReport, *, histories: bool = True) -> str:
+    """Return ``report`` as JSON text."""
+    body = {
+        "schema": SCHEMA,
+        "schema_version": VERSION,
+        "seeds": list(report.seeds),
+        "models": list(report.scores.models),
+        "ci_method": report.ci_method,
+        "bootstrap_n": report.bootstrap_n,
+        "bootstrap_seed": report.bootstrap_seed,
+        "pairwise_method": report.pairwise_method,
+        "config": results_config(report.config),
+        "tasks": [{"name": name, **jsonable(info)} for name, info in report.task_info.items()],
+        "cells": _cells(report, histories=histories),
+        "absent": [{"task": t, "model": m, "reason": reason} for (t, m), reason in sorted(report.absent.items())],
+        "sections": [jsonable(section.to_json()) for section in report.sections],
+        "verdicts": [jsonable(verdict) for verdict in report.verdicts()],
+    }
+    return json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _cells(report: BenchmarkReport, *, histories: bool) -> list[dict[str, Any]]:
+    """Cells in the order of tasks, models, seeds, whatever order they finished in."""
+    table = report.scores
+    found = {(r.task, r.model, r.seed): r for r in report.results}
+    out = []
+    for task, info in report.task_info.items():
+        runs = report.histories.get(task, {})
+        for model in table.models:
+            row = table.cell(task, model)
+            for i, seed in enumerate(table.seeds):
+                result = found.get((task, model, seed))
+                history = result.history if result else _at(runs.get(model, ()), i)
+                if result is None and not history and not math.isfinite(row[i]):
+                    continue
+                cell = _cell(task, model, seed, result, info, float(row[i]))
+                if histories:
+                    cell["history"] = {key: jsonable(list(values)) for key, values in history.items()}
+                out.append(cell)
+    return out
+
+
+def _at(runs: Sequence[Mapping[str, Sequence[float]]], i: int) -> Mapping[str, Sequence[float]]:
+    return runs[i] if i < len(runs) else {}
+
+
+def _cell(task: str, model: str, seed: int, result: CellResult | None, info: TaskInfo, value: float) -> dict[str, Any]:
+    base: dict[str, Any] = {"task": task, "model": model, "seed": seed}
+    if result is None:
+        return {**base, "status": "ok", "metrics": {info.metric: jsonable(value)}}
+    base |= {
+        "status": result.status,
+        "metrics": jsonable(dict(sorted(result.metrics.items()))),
+        "epochs": result.epochs,
+        "best_epoch": result.best_epoch,
+        "parameters": result.parameters,
+        "n_train": result.n_train,
+        "n_test": result.n_test,
+        "notes": list(result.notes),
+        "trace": jsonable(result.trace),
+    }
+    if not result.ok:
+        base["error"] = public_error(result)
+    return base
+
+
+def load(source: str | Path) -> dict[str, Any]:
+    """Return the arguments of a report from JSON text or a file of it."""
+    raw = _parse(source)
+    try:
+        tasks = {str(item["name"]): _task(item) for item in raw["tasks"]}
+        models = tuple(map(str, raw["models"]))
+        seeds = tuple(map(int, raw["seeds"]))
+        results = [_result(item, tasks) for item in raw["cells"]]
+        return {
+            "seeds": seeds,
+            "histories": histories_of(results, tasks, models, seeds),
+            "config": dict(raw.get("config", {})),
+            "ci_method": str(raw["ci_method"]),
+            "bootstrap_n": int(raw["bootstrap_n"]),
+            "bootstrap_seed": int(raw["bootstrap_seed"]),
+            "pairwise_method": str(raw["pairwise_method"]),
+            "tasks": tasks,
+            "models": models,
+            "results": results,
+            "absent": {(str(i["task"]), str(i["model"])): str(i["reason"]) for i in raw.get("absent", ())},
+            "sections": [Section.from_json(item) for item in raw.get("sections", ())],
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"This report does not follow its schema ({error!r}). Write it again with to_json.") from error
+
+
+def _parse(source: str | Path) -> dict[str, Any]:
+    text = str(source)
+    if isinstance(source, Path) or not text.lstrip().startswith("{"):
+        path = Path(source)
+        try:
+            if path.stat().st_size > MAX_BYTES:
+                raise DataError(f"{path.name!r} is larger than {MAX_BYTES >> 20} MB and was not read.")
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"Cannot read the report {path.name!r}: {error}. Give a results.json file.") from error
+    try:
+        raw = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"This is not JSON ({error}). Give a results.json file or its text.") from error
+    if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
+        raise DataError(f"This is not a graphnetz report: its schema is not {SCHEMA!r}. Give a results.json file.")
+    if raw.get("schema_version") != VERSION:
+        raise DataError(
+            f"This report has schema version {raw.get('schema_version')!r}; this version reads {VERSION}. "
+            "Read it with the version that wrote it."
+        )
+    return raw
+
+
+def _task(item: Mapping[str, Any]) -> TaskInfo:
+    fields = {key: item[key] for key in _TASK_FIELDS if key in item}
+    ratio = fields.get("test_ratio")
+    fields["test_ratio"] = math.nan if ratio is None else float(ratio)
+    fields["greater_is_better"] = bool(fields["greater_is_better"])
+    return TaskInfo(**fields)
+
+
+def _float(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _result(item: Mapping[str, Any], tasks: Mapping[str, TaskInfo]) -> CellResult:
+    info = tasks[item["task"]]
+    return CellResult(
+        key="",
+        task=str(item["task"]),
+        model=str(item["model"]),
+        seed=int(item["seed"]),
+        status=item["status"],
+        metric=info.metric,
+        greater_is_better=info.greater_is_better,
+        metrics={str(key): _float(value) for key, value in item["metrics"].items()},
+        history={str(key): [_float(v) for v in values] for key, values in item.get("history", {}).items()},
+        epochs=int(item.get("epochs", 0)),
+        best_epoch=item.get("best_epoch"),
+        parameters=int(item.get("parameters", 0)),
+        error=str(item.get("error", "")),
+        replication=info.replication,
+        n_train=int(item.get("n_train", 0)),
+        n_test=int(item.get("n_test", 0)),
+        notes=tuple(map(str, item.get("notes", ()))),
+        trace=tuple(dict(step) for step in item.get("trace", ())),
+    )
+
+
+def histories_of(
+    results: Sequence[CellResult], tasks: Mapping[str, TaskInfo], models: Sequence[str], seeds: Sequence[int]
+) -> dict[str, dict[str, list[dict[str, list[float]]]]]:
+    """histories[task][model]: one history per seed, empty for a seed that has none.
+
+    A cell without a kept history contributes its final metrics as histories of one epoch.
+    """
+    at = {seed: i for i, seed in enumerate(seeds)}
+    order = {model: i for i, model in enumerate(models)}
+    found: dict[str, dict[str, list[dict[str, list[float]]]]] = {task: {} for task in tasks}
+    for result in results:
+        if result.seed not in at:
+            continue
+        runs = found.setdefault(result.task, {}).setdefault(result.model, [{} for _ in seeds])
+        if result.history:
+            runs[at[result.seed]] = {key: list(values) for key, values in result.history.items()}
+        elif result.ok:
+            runs[at[result.seed]] = {key: [value] for key, value in result.metrics.items()}
+    return {
+        task: dict(sorted(runs.items(), key=lambda item: order.get(item[0], len(order))))
+        for task, runs in found.items()
+    }
