@@ -146,6 +146,7 @@ def test_it_says_when_alpha_cannot_be_reached():
     with pytest.warns(RingsWarning, match="at least 1500"):
         few = separability(scores, permutations=1_499)
     assert not any(few.separable)
+    assert not few.reachable
     with pytest.warns(RingsWarning, match=r"smallest possible p is 0\.0022"):
         short = separability({mode: values[:6] for mode, values in scores.items()})
     assert not any(short.separable)

@@ -10,6 +10,8 @@ from graphnetz.rings.agreement import (
 )
 from graphnetz.rings.complementarity import ComplementarityProfile, RingsWarning, complementarity, profile
 from graphnetz.rings.diversity import DiversityResult, diversity
+from graphnetz.rings.evaluate import evaluate
+from graphnetz.rings.evaluation import DatasetEvaluation
 from graphnetz.rings.perturbations import (
     PERTURBATIONS,
     CompleteFeatures,
@@ -27,6 +29,8 @@ from graphnetz.rings.perturbations import (
     perturb_dataset,
     perturbation,
 )
+from graphnetz.rings.presets import PRESETS, Tuning
+from graphnetz.rings.published import compare_paper, published_scores
 from graphnetz.rings.rules import Assessment, assess, taxonomy
 from graphnetz.rings.separability import SeparabilityResult, separability
 from graphnetz.rings.spaces import FEATURES, STRUCTURES, structure_metric
@@ -37,6 +41,7 @@ from graphnetz.rings.tasks import degree_features, perturb_task
 __all__ = [
     "FEATURES",
     "PERTURBATIONS",
+    "PRESETS",
     "STRUCTURES",
     "AgreementResult",
     "Assessment",
@@ -45,6 +50,7 @@ __all__ = [
     "CompleteGraph",
     "ConnectedRandomGraph",
     "CorrelationResult",
+    "DatasetEvaluation",
     "DatasetStatistics",
     "DiversityResult",
     "EmptyFeatures",
@@ -58,9 +64,11 @@ __all__ = [
     "SeparabilityStudy",
     "ShuffledFeatures",
     "ShuffledGraph",
+    "Tuning",
     "agreement",
     "assess",
     "by_split",
+    "compare_paper",
     "complementarity",
     "correct_examples",
     "correlate",
@@ -68,12 +76,14 @@ __all__ = [
     "degree_features",
     "diversity",
     "ego_graphs",
+    "evaluate",
     "overall_symbol",
     "perturb",
     "perturb_dataset",
     "perturb_task",
     "perturbation",
     "profile",
+    "published_scores",
     "separability",
     "structure_metric",
     "taxonomy",

@@ -42,7 +42,8 @@ class Comparison:
 class SeparabilityResult:
     """Which modes are separable, as pairs, groups and one relation string.
 
-    ``groups`` stand best first. ``notes`` say what the numbers cannot carry.
+    ``groups`` stand best first. ``notes`` say what the numbers cannot carry; ``reachable`` is False
+    when runs or permutations are too few for every pair to be called separable, whatever the scores.
     """
 
     comparisons: tuple[Comparison, ...] = field(repr=False)
@@ -56,6 +57,7 @@ class SeparabilityResult:
     correction: str
     greater_is_better: bool = True
     notes: tuple[str, ...] = ()
+    reachable: bool = True
 
     @property
     def relation(self) -> str:
@@ -168,7 +170,8 @@ def separability(
         separable = [item.low > 0 or item.high < 0 for item in comparisons]
     else:
         separable = [p < alpha for p in p_adj]
-    notes += _reachability(plan, statistic)
+    limits = _reachability(plan, statistic)
+    notes += limits
     for note in notes:
         warnings.warn(note, RingsWarning, stacklevel=2)
     means = {mode: float(values.mean()) for mode, values in samples.items()}
@@ -184,6 +187,7 @@ def separability(
         correction=chosen,
         greater_is_better=greater_is_better,
         notes=tuple(notes),
+        reachable=statistic == "bootstrap" or not limits,
     )
 
 

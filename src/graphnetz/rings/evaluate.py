@@ -1,0 +1,260 @@
+"""Is this dataset fit to judge models? Train on it and its perturbations, measure, and say so."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import UsageError
+from graphnetz.metrics import METRICS
+from graphnetz.records import CellResult, Task
+from graphnetz.rings._batches import stream
+from graphnetz.rings.agreement import AgreementResult, agreement, correct_examples, correlate
+from graphnetz.rings.complementarity import ComplementarityProfile, RingsWarning, profile
+from graphnetz.rings.diversity import DiversityResult, to_diversity
+from graphnetz.rings.evaluation import DatasetEvaluation, ModeScore
+from graphnetz.rings.presets import Tuning, tuning_of
+from graphnetz.rings.rules import assess
+from graphnetz.rings.separability import SeparabilityResult, separability
+from graphnetz.rings.statistics import ego_graphs
+from graphnetz.rings.study import MODES
+from graphnetz.rings.tasks import EDGE_TASKS, degree_features, perturb_task
+
+FEATURE_MODES = ("o", "cf", "rf")
+"""Modes of tasks that predict edges: their edges cannot be replaced."""
+
+
+def evaluate(
+    task: Task | str | Any,
+    *,
+    models: Sequence[str] | Mapping[str, Any] = ("GCN", "GAT", "GIN"),
+    tuning: str | Tuning | Mapping[str, Any] = "quick",
+    runs: int | None = None,
+    modes: Sequence[str] | None = None,
+    statistic: str = "ks",
+    alpha: float = 0.01,
+    within_runs: bool = False,
+    backend: str = "local",
+    workers: int | None = None,
+    out: str | Path | None = None,
+    root: str = "data/benchmark",
+    task_type: str = "graph_cls",
+    verbose: bool = True,
+) -> DatasetEvaluation:
+    """Evaluate a dataset by the RINGS framework (Coupette et al. 2025).
+
+    Parameters
+    ----------
+    task
+        A Task, the name of one, or graphs (a dataset or list) together with ``task_type``.
+    models
+        Architectures; per mode the one with the best mean counts.
+    tuning
+        ``"quick"``, ``"paper"``, a `Tuning`, or a mapping of changes to the quick preset.
+    runs
+        Runs per mode; a run is a seed of split and initialisation, shared by all modes.
+    modes
+        The original and the perturbations to train on; default ``o eg cg rg cf rf`` (``o cf rf``
+        for tasks that predict edges).
+    statistic, alpha, within_runs
+        As in `separability`; ``within_runs`` permutes modes within runs only.
+    backend, workers, out, root
+        As in ``run_benchmark``: with ``out`` the runs are kept and resumed.
+
+    Returns
+    -------
+    DatasetEvaluation
+        Separability on every metric, informativeness, diversity, agreement, correlation, verdict.
+
+    Notes
+    -----
+    The paper treats graph-level tasks. For a single large graph complementarity and diversity are
+    taken over sampled ego-graphs, which is our extension.
+    """
+    from graphnetz.benchmark import SearchSpace, run_benchmark
+
+    original = _as_task(task, task_type)
+    chosen = tuning_of(tuning, runs=runs)
+    codes = tuple(modes or (FEATURE_MODES if original.task_type in EDGE_TASKS else MODES))
+    if "o" not in codes or len(codes) < 2:
+        raise UsageError(f"modes must hold 'o' and at least one perturbation, got {list(codes)}.")
+    metrics = metrics_of(original)
+    prepared = dataclasses.replace(original, metric=original.metric or metrics[-1])
+    tasks = [perturb_task(prepared, code, vary=chosen.vary) for code in codes]
+    # A fresh perturbation per seed does not make a fresh dataset: what a seed varies stays the split.
+    tasks = [dataclasses.replace(item, replication=item.replication or "resplit") for item in tasks]
+    report = run_benchmark(
+        models=models if isinstance(models, Mapping) else list(models),
+        tasks=tasks,
+        seeds=range(chosen.runs),
+        epochs=chosen.epochs,
+        search=SearchSpace(**chosen.search) if chosen.search else None,
+        protocol={"edge_attributes": False, **chosen.protocol},
+        backend=backend,
+        workers=workers,
+        out=out,
+        root=root,
+        save_predictions=original.task_type in ("graph_cls", "node_cls"),
+        verbose=verbose,
+    )
+    graphs = _graphs(prepared, root)
+    return judge(
+        original.name,
+        report.results,
+        complementarity=profile(graphs, perturbations=tuple(dict.fromkeys((*codes, "ef", "eg"))), name=original.name),
+        metrics=metrics,
+        modes=codes,
+        statistic=statistic,
+        alpha=alpha,
+        within_runs=within_runs,
+        notes=tuple(note for note in (chosen.note,) if note),
+    )
+
+
+def judge(
+    name: str,
+    results: Sequence[CellResult],
+    *,
+    complementarity: ComplementarityProfile,
+    metrics: Sequence[str],
+    modes: Sequence[str] = MODES,
+    statistic: str = "ks",
+    alpha: float = 0.01,
+    within_runs: bool = False,
+    notes: tuple[str, ...] = (),
+) -> DatasetEvaluation:
+    """Turn finished cells (tasks named ``name@mode``) and a complementarity profile into an evaluation."""
+    scores = mode_scores(results, metrics)
+    separable: dict[str, SeparabilityResult] = {}
+    best: dict[str, dict[str, str]] = {}
+    for metric in metrics:
+        best[metric] = _best_models(scores, metric)
+        runs = {mode: _runs(scores, metric, mode, best[metric][mode]) for mode in modes if mode in best[metric]}
+        separable[metric] = _separate(runs, metric, statistic=statistic, alpha=alpha, within_runs=within_runs)
+    values = complementarity.at(1)
+    means = {code: complementarity.mean(code).tolist() for code in complementarity.values if code in modes}
+    performance = {
+        metric: {
+            mode: float(np.mean(list(_runs(scores, metric, mode, model).values()))) for mode, model in item.items()
+        }
+        for metric, item in best.items()
+    }
+    failed = sum(not result.ok for result in results)
+    if failed:
+        notes = (*notes, f"{failed} of {len(results)} runs failed and were left out.")
+    return DatasetEvaluation(
+        name=name,
+        separability=separable,
+        assessment=assess({metric: item.relation for metric, item in separable.items()}),
+        diversity=DiversityResult(to_diversity(values["ef"]), to_diversity(values["eg"])),
+        complementarity=complementarity,
+        best=best,
+        scores=tuple(scores),
+        correlation={metric: correlate(means, item) for metric, item in performance.items()},
+        agreement=_agreement(results),
+        notes=(*notes, *dict.fromkeys(note for item in separable.values() for note in item.notes)),
+    )
+
+
+def metrics_of(task: Task) -> tuple[str, ...]:
+    """Metrics to judge by: accuracy and AUROC for classification, else the task type's headline."""
+    from graphnetz.tasktypes import known_task_type
+
+    declared = tuple(known_task_type(task.task_type).metrics)
+    both = tuple(key for key in ("acc", "auc") if key in declared)
+    return both or (task.metric or declared[0],)
+
+
+def mode_scores(results: Sequence[CellResult], metrics: Sequence[str]) -> list[ModeScore]:
+    """Read one score per (mode, model, metric, run) off finished cells; failed ones are left out."""
+    out = []
+    for result in results:
+        mode = result.task.rpartition("@")[2]
+        for metric in metrics:
+            value = float(result.metrics.get(f"test_{metric}", math.nan)) if result.ok else math.nan
+            if math.isfinite(value):
+                out.append(ModeScore(mode, result.model, metric, result.seed, value))
+    return out
+
+
+def _separate(
+    runs: Mapping[str, Mapping[int, float]], metric: str, *, statistic: str, alpha: float, within_runs: bool
+) -> SeparabilityResult:
+    blocks = None
+    if within_runs or statistic == "signedrank":
+        common = sorted(set.intersection(*(set(item) for item in runs.values())))
+        runs = {mode: {seed: item[seed] for seed in common} for mode, item in runs.items()}
+        blocks = common if within_runs else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RingsWarning)  # the notes are part of the evaluation
+        return separability(
+            {mode: list(item.values()) for mode, item in runs.items()},
+            statistic=statistic,
+            alpha=alpha,
+            blocks=blocks,
+            greater_is_better=METRICS[metric].greater_is_better,
+        )
+
+
+def _runs(scores: Sequence[ModeScore], metric: str, mode: str, model: str) -> dict[int, float]:
+    return {s.run: s.value for s in scores if (s.metric, s.mode, s.model) == (metric, mode, model)}
+
+
+def _best_models(scores: Sequence[ModeScore], metric: str) -> dict[str, str]:
+    """Return the model with the best mean of every mode."""
+    sign = 1 if METRICS[metric].greater_is_better else -1
+    values: dict[str, dict[str, list[float]]] = {}
+    for score in scores:
+        if score.metric == metric:
+            values.setdefault(score.mode, {}).setdefault(score.model, []).append(sign * score.value)
+    if "o" not in values:
+        raise UsageError(f"No run on the original data finished with a {metric!r}. Look at the failures of the run.")
+    return {mode: max(item, key=lambda name, i=item: np.mean(i[name])) for mode, item in values.items()}  # type: ignore[misc]
+
+
+def _agreement(results: Sequence[CellResult]) -> AgreementResult | None:
+    """Compare the sets of correctly classified test examples; runs of one seed share their test set."""
+    correct: dict[str, dict[object, frozenset[int]]] = {}
+    for result in results:
+        if result.ok and result.predictions is not None:
+            name = f"{result.task.rpartition('@')[2]}/{result.model}"
+            correct.setdefault(name, {})[result.seed] = correct_examples(result.predictions)
+    return agreement(correct) if correct else None
+
+
+def _as_task(task: Any, task_type: str) -> Task:
+    if isinstance(task, Task):
+        return task
+    if isinstance(task, str):
+        from graphnetz.datasets import find_task
+
+        return find_task(task)
+    graphs = task if isinstance(task, Data) else list(stream(task))
+    return Task(getattr(task, "name", "dataset"), task_type, _Given(graphs))
+
+
+class _Given:
+    """A loader that returns graphs already at hand."""
+
+    def __init__(self, graphs: Any) -> None:
+        self.graphs = graphs
+
+    def __call__(self, root: str) -> Any:  # noqa: ARG002
+        """Return them."""
+        return self.graphs
+
+
+def _graphs(task: Task, root: str) -> list[Data]:
+    """Load the dataset as the engine does, with features, cut into ego-graphs when it is one graph."""
+    from graphnetz.benchmark.worker import Workbench
+
+    loaded = Workbench({task.name: task}, {}, root).load(task.name, 0)
+    graphs = degree_features(list(stream(loaded)))
+    return ego_graphs(graphs[0]) if len(graphs) == 1 else graphs

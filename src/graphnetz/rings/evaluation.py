@@ -1,0 +1,176 @@
+"""The outcome of a dataset evaluation: numbers, verdict, a paragraph in plain words, a Section for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from graphnetz.metrics import label_of
+from graphnetz.records import Figure, Section, Table
+from graphnetz.rings.agreement import AgreementResult, CorrelationResult, overall_symbol
+from graphnetz.rings.complementarity import ComplementarityProfile
+from graphnetz.rings.diversity import DiversityResult
+from graphnetz.rings.rules import Assessment, Verdict, taxonomy
+from graphnetz.rings.separability import SeparabilityResult
+
+ADVICE: dict[Verdict, str] = {
+    "keep": "Keep it: comparing models on it says something about graph learning.",
+    "realign": "Realign it: the graphs vary enough, but the current task does not need what varies. "
+    "Change the target, the task or the features before ranking models on it.",
+    "deprecate": "Deprecate it: its graphs offer too little structural variation to tell graph-learning models apart.",
+}
+
+
+@dataclass(frozen=True)
+class ModeScore:
+    """Test score of one run."""
+
+    mode: str
+    model: str
+    metric: str
+    run: int
+    value: float
+
+
+@dataclass(frozen=True)
+class DatasetEvaluation:
+    """What RINGS says about a dataset.
+
+    ``separability`` and ``correlation`` are keyed by metric, ``best`` by metric and mode.
+    """
+
+    name: str
+    separability: Mapping[str, SeparabilityResult]
+    assessment: Assessment
+    diversity: DiversityResult
+    complementarity: ComplementarityProfile = field(repr=False)
+    best: Mapping[str, Mapping[str, str]] = field(repr=False)
+    scores: tuple[ModeScore, ...] = field(repr=False)
+    correlation: Mapping[str, CorrelationResult] = field(repr=False)
+    agreement: AgreementResult | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """``keep``, ``realign`` or ``deprecate``."""
+        return self._judged[0]
+
+    @property
+    def reason(self) -> str:
+        """The two findings behind the verdict."""
+        return self._judged[1]
+
+    @property
+    def relations(self) -> dict[str, str]:
+        """The relation string of every metric."""
+        return {metric: item.relation for metric, item in self.separability.items()}
+
+    @property
+    def _judged(self) -> tuple[Verdict, str]:
+        return taxonomy(self.assessment.symbol, self.diversity.symbols["structural"][0])
+
+    @property
+    def paragraph(self) -> str:
+        """The finding in plain words."""
+        mean = self.diversity.mean
+        relations = "; ".join(f"{label_of(metric)}: {text}" for metric, text in self.relations.items())
+        gamma = float(np.nanmean(self.complementarity.at(1)["o"]))
+        return (
+            f"On {self.name} the graph structure is {self.assessment.structure} and the node features are "
+            f"{self.assessment.features} for the task ({relations}; groups joined by / cannot be told apart). "
+            f"Performance separability scores {self.assessment.score:g} of 5 ({self.assessment.symbol}). "
+            f"Structural diversity is {mean['structural']:.2f} ({self.diversity.symbols['structural'][0]}), feature "
+            f"diversity {mean['features']:.2f} ({self.diversity.symbols['features'][0]}), and mode complementarity "
+            f"{gamma:.2f}. That is {self.reason}. {ADVICE[self.verdict]}"
+            + (
+                " The runs are too few to separate all modes at this level: the verdict is provisional."
+                * self.provisional
+            )
+        )
+
+    @property
+    def provisional(self) -> bool:
+        """Whether runs or permutations were too few for the modes to be told apart at all."""
+        return not all(item.reachable for item in self.separability.values())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return mean, standard deviation and runs by metric, model and mode."""
+        frame = pd.DataFrame([vars(score) for score in self.scores])
+        grouped = frame.groupby(["metric", "model", "mode"], sort=False)["value"]
+        return grouped.agg(["mean", "std", "count"]).reset_index()
+
+    def to_section(self) -> Section:
+        """Return the evaluation as a Section of the page."""
+        correlations = {metric: item.values for metric, item in self.correlation.items()}
+        return Section(
+            name=f"rings-{self.name}",
+            title=f"Is {self.name} fit to judge models?",
+            verdict=f"{self.verdict}: {self.reason}",
+            paragraphs=(self.paragraph, *self.notes),
+            tables=self._tables(),
+            figures=self._figures(),
+            level="info" if self.verdict == "keep" else "warning",
+            extra={
+                "verdict": self.verdict,
+                "provisional": self.provisional,
+                "relations": self.relations,
+                "structure": self.assessment.structure,
+                "features": self.assessment.features,
+                "score": self.assessment.score,
+                "diversity": self.diversity.mean,
+                "correlation": {metric: [_plain(value) for value in item] for metric, item in correlations.items()},
+                "correlation_symbol": overall_symbol(list(self.correlation.values())) if self.correlation else "?",
+            },
+        )
+
+    def _tables(self) -> tuple[Table, ...]:
+        frame = self.to_frame()
+        rows = tuple(
+            (
+                label_of(row.metric),
+                row.model,
+                row.mode,
+                _plain(row.mean),
+                _plain(row.std),
+                int(row.count),
+                "best" if self.best[row.metric].get(row.mode) == row.model else "",
+            )
+            for row in (_Row(*values) for values in frame.itertuples(index=False, name=None))
+        )
+        scores = Table(
+            ("metric", "model", "mode", "mean", "std", "runs", ""),
+            rows,
+            "Test scores by mode; the best model of each mode enters the comparison.",
+        )
+        pairs = tuple(
+            (label_of(metric), c.a, c.b, _plain(c.statistic), _plain(c.p), _plain(p_adj), "yes" if apart else "no")
+            for metric, item in self.separability.items()
+            for c, p_adj, apart in zip(item.comparisons, item.p_adj, item.separable, strict=True)
+        )
+        first = next(iter(self.separability.values()))
+        caption = f"Pairs of modes: {first.statistic}, alpha {first.alpha:g}, correction {first.correction}."
+        return scores, Table(("metric", "a", "b", "statistic", "p", "adjusted p", "separable"), pairs, caption)
+
+    def _figures(self) -> tuple[Figure, ...]:
+        from graphnetz.rings.figures import evaluation_figures
+
+        return evaluation_figures(self)
+
+
+@dataclass(frozen=True)
+class _Row:
+    metric: str
+    model: str
+    mode: str
+    mean: float
+    std: float
+    count: int
+
+
+def _plain(value: Any) -> float | None:
+    """Return a JSON number; undefined is null."""
+    return float(value) if np.isfinite(value) else None

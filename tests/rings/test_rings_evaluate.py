@@ -1,0 +1,210 @@
+"""From cells to a verdict: judging known cells, a small run through the engine, figures, the paper's scores."""
+
+import json
+import math
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import UnknownNameError, UsageError
+from graphnetz.records import CellResult, Predictions, Section, Task
+from graphnetz.render.plots import draw_figure
+from graphnetz.rings import PRESETS, Tuning, compare_paper, evaluate, profile, published_scores
+from graphnetz.rings import figures as figs
+from graphnetz.rings.evaluate import judge, mode_scores
+from graphnetz.rings.presets import tuning_of
+from graphnetz.rings.published import JUDGEMENTS, paper_name
+from graphnetz.rings.rules import assess
+from graphnetz.rings.study import MODES
+
+LEVELS = {"o": 0.9, "cg": 0.8, "rg": 0.8, "eg": 0.7, "cf": 0.6, "rf": 0.5}
+
+
+def molecules(count=12, seed=0):
+    rng = np.random.default_rng(seed)
+    out = []
+    for i in range(count):
+        n = int(rng.integers(5, 9))
+        pairs = [(j, int(rng.integers(j))) for j in range(1, n)]  # a random tree, joined to a ring in one class
+        if i % 2:
+            pairs.append((0, n - 1))
+        edges = torch.tensor(pairs + [(b, a) for a, b in pairs]).T
+        x = torch.nn.functional.one_hot(torch.from_numpy(rng.integers(3, size=n)), 3).float()
+        out.append(Data(x=x, edge_index=edges, y=torch.tensor([i % 2]), num_nodes=n))
+    return out
+
+
+def load_molecules(root):
+    return molecules(30)
+
+
+def cells(levels=LEVELS, runs=12):
+    rng = np.random.default_rng(0)
+    out = []
+    for mode, level in levels.items():
+        for model, bonus in (("GCN", 0.0), ("GIN", 0.02)):
+            for seed in range(runs):
+                value = level + bonus + rng.normal() * 0.003
+                score = np.where(np.arange(10) < round(level * 10), 1.0, -1.0)
+                out.append(
+                    CellResult(
+                        key=f"{mode}{model}{seed}",
+                        task=f"toy@{mode}",
+                        model=model,
+                        seed=seed,
+                        metric="test_auc",
+                        metrics={"test_acc": value, "test_auc": value},
+                        predictions=Predictions(np.arange(10), np.ones(10, dtype=int), score),
+                    )
+                )
+    return out
+
+
+@pytest.fixture(scope="module")
+def gammas():
+    return profile(molecules(), perturbations=(*MODES, "ef"), name="toy")
+
+
+@pytest.fixture(scope="module")
+def evaluation(gammas):
+    return judge("toy", cells(), complementarity=gammas, metrics=("acc", "auc"))
+
+
+def test_known_cells_give_the_known_verdict(evaluation):
+    assert evaluation.relations == {"acc": "o > cg/rg > eg > cf > rf", "auc": "o > cg/rg > eg > cf > rf"}
+    assert evaluation.assessment.symbol == "++"
+    assert set(evaluation.best["acc"].values()) == {"GIN"}
+    mark = evaluation.diversity.symbols["structural"][0]
+    assert evaluation.verdict == ("keep" if mark in ("o", "+", "++") else "deprecate")
+    assert not evaluation.provisional
+    assert "toy" in evaluation.paragraph
+    table = evaluation.to_frame()
+    row = table[(table.metric == "acc") & (table.model == "GIN") & (table["mode"] == "rf")]
+    assert row["mean"].item() == pytest.approx(0.52, abs=0.005)
+    assert row["count"].item() == 12
+
+
+def test_agreement_and_correlation_come_from_the_cells(evaluation):
+    names = evaluation.agreement.names
+    i, j = names.index("o/GIN"), names.index("rf/GIN")
+    assert evaluation.agreement.jaccard[i, j] == pytest.approx(5 / 9)
+    assert evaluation.agreement.asymmetric[i, j] == 1
+    assert evaluation.agreement.asymmetric[j, i] == pytest.approx(5 / 9)
+    assert evaluation.correlation["acc"].points == 6 * 10
+
+
+def test_within_runs_and_signed_rank(gammas):
+    swapped = judge("toy", cells(), complementarity=gammas, metrics=("acc",), within_runs=True)
+    paired = judge("toy", cells(), complementarity=gammas, metrics=("acc",), statistic="signedrank")
+    assert swapped.relations == paired.relations == {"acc": "o > cg/rg > eg > cf > rf"}
+
+
+def test_failures_are_left_out_and_said(gammas):
+    broken = [CellResult("k", "toy@o", "GAT", 0, status="failed", error="boom"), *cells()]
+    result = judge("toy", broken, complementarity=gammas, metrics=("acc",))
+    assert result.notes[0].startswith("1 of 145 runs failed")
+    assert all(score.model != "GAT" for score in mode_scores(broken, ("acc",)))
+    with pytest.raises(UsageError, match="original data"):
+        judge("toy", broken[:1], complementarity=gammas, metrics=("acc",))
+
+
+def test_too_few_runs_make_a_provisional_verdict(gammas):
+    result = judge("toy", cells(runs=4), complementarity=gammas, metrics=("acc",))
+    assert result.provisional
+    assert "provisional" in result.paragraph
+
+
+def test_section_is_plain_json_and_drawable(evaluation):
+    section = evaluation.to_section()
+    raw = json.loads(json.dumps(section.to_json(), allow_nan=False))
+    assert Section.from_json(raw).verdict == f"{evaluation.verdict}: {evaluation.reason}"
+    assert [figure.kind for figure in section.figures] == ["bar", "bar", "bar", "scatter", "scatter", "heatmap"]
+    for figure in section.figures:
+        drawn, _ = draw_figure(figure.kind, figure.data)
+        drawn.canvas.draw()
+    assert len(section.tables[1].rows) == 30
+
+
+def drawn_width(axes):
+    axes.figure.canvas.draw()
+    return axes.get_window_extent().width
+
+
+def test_figures_of_the_paper_show_the_numbers(evaluation):
+    bars = figs.performance_bars(evaluation, "acc", untrained=0.4)
+    assert bars.lines["untrained"] == 0.4
+    assert bars.mean[bars.names.index("o")] == pytest.approx(0.92, abs=0.005)
+    assert all(low <= mean <= high for low, mean, high in zip(bars.low, bars.mean, bars.high, strict=True))
+    profile_figure = figs.profile_bars(evaluation.complementarity)
+    assert list(profile_figure.lines) == ["original", "0.5"]
+    cloud = figs.performance_cloud(evaluation, "auc")
+    assert len(cloud.series["o"][0]) == 10
+    grid = figs.agreement_grid(evaluation.agreement)
+    assert grid.values[0, 1] == evaluation.agreement.jaccard[0, 1]
+    assert grid.values[1, 0] == evaluation.agreement.asymmetric[1, 0]
+    before = set(mpl.pyplot.get_fignums()) if hasattr(mpl, "pyplot") else set()
+    for axes in (figs.draw_bars(bars), figs.draw_bars(profile_figure), figs.draw_cloud(cloud), figs.draw_grid(grid)):
+        assert drawn_width(axes) > 50
+    assert not hasattr(mpl, "pyplot") or set(mpl.pyplot.get_fignums()) == before
+
+
+def test_density_and_metric_grids():
+    curves = figs.density_curves(nodes=6, graphs=2, structures=("diffusion", "resistance"))
+    assert curves.curves["diffusion"].shape == (2, 15 - 5 + 1)
+    # On the complete graph all structural metrics agree: they are discrete.
+    np.testing.assert_allclose(curves.curves["diffusion"][:, -1], curves.curves["resistance"][:, -1], atol=1e-9)
+    grid = figs.metric_grid(molecules(6), structures=("diffusion", "heat"))
+    assert grid.values.shape == (2, 2)
+    assert drawn_width(figs.draw_curves(curves)) > 50
+
+
+def test_presets():
+    assert tuning_of("paper").runs == 100
+    assert tuning_of({"epochs": 3}).search == PRESETS["quick"].search
+    assert tuning_of(Tuning(runs=7), runs=9).runs == 9
+    with pytest.raises(UnknownNameError, match="Did you mean 'quick'"):
+        tuning_of("quik")
+    with pytest.raises(UnknownNameError, match="epochs"):
+        tuning_of({"epoch": 3})
+    with pytest.raises(UsageError, match="at least 2"):
+        tuning_of("quick", runs=1)
+
+
+def test_published_scores_and_judgements():
+    mutag = published_scores("MUTAG")
+    row = mutag[(mutag.table == 6) & (mutag.model == "GIN") & (mutag["mode"] == "o")]
+    assert (row["mean"].item(), row["std"].item()) == (0.767, 0.140)
+    assert len(published_scores()) == 2 * (13 * 3 * 6 - 7) + 2 * 3 * 4 * 6 + 12
+    assert paper_name("reddit-binary") == "Reddit-B"
+    assert published_scores("Cora").empty
+    keeps = {name for name, item in JUDGEMENTS.items() if item.verdict == "keep"}
+    assert keeps == {"MolHIV", "NCI1", "Peptides"}
+    assert assess(JUDGEMENTS["MUTAG"].relations).symbol == "-"
+
+
+def test_comparison_with_the_paper(gammas):
+    result = judge("MUTAG", cells(), complementarity=gammas, metrics=("acc",))
+    frame = compare_paper(result)
+    row = frame[(frame.model == "GCN") & (frame["mode"] == "cf")]
+    assert row.paper_mean.item() == 0.842
+    assert len(frame) == 12
+
+
+def test_through_the_engine(tmp_path):
+    settings = {"epochs": 2, "runs": 2, "search": {}, "protocol": {"hidden_channels": 8, "batch_size": 16}}
+    options = {"models": ("GCN",), "tuning": settings, "backend": "serial", "verbose": False, "out": tmp_path / "run"}
+    task = Task("molecules", "graph_cls", load_molecules)
+    first = evaluate(task, **options)
+    assert set(first.separability) == {"acc", "auc"}
+    assert first.separability["acc"].runs == dict.fromkeys(MODES, 2)
+    assert first.provisional
+    assert first.verdict in ("keep", "realign", "deprecate")
+    assert all(math.isfinite(score.value) for score in first.scores)
+    assert first.agreement is not None
+    again = evaluate(task, **options)  # resumed: the same cells, nothing trained again
+    assert again.scores == first.scores
+    with pytest.raises(UsageError, match="must hold 'o'"):
+        evaluate(task, modes=("eg",), **options)
