@@ -1,6 +1,7 @@
 """Statistics: arrays in, frozen records out."""
 
 from graphnetz.stats.bayes import BayesResult, bayes_signed_rank
+from graphnetz.stats.boundaries import SPENDING, nominal_levels
 from graphnetz.stats.corrections import CORRECTIONS, adjust
 from graphnetz.stats.equivalence import TostResult, tost
 from graphnetz.stats.intervals import INTERVALS, Interval, binomial_error, corrected_interval, interval
@@ -26,11 +27,13 @@ from graphnetz.stats.ranks import (
     rank_stability,
     wilcoxon_holm,
 )
+from graphnetz.stats.sequential import SequentialComparison, SequentialResult, decide, repeated_interval
 
 __all__ = [
     "CORRECTIONS",
     "INTERVALS",
     "PAIRED_TESTS",
+    "SPENDING",
     "BayesResult",
     "FriedmanResult",
     "Interval",
@@ -39,6 +42,8 @@ __all__ = [
     "PowerResult",
     "PublishedComparison",
     "RankStability",
+    "SequentialComparison",
+    "SequentialResult",
     "TestOutcome",
     "TostResult",
     "WilcoxonHolmResult",
@@ -46,16 +51,19 @@ __all__ = [
     "bayes_signed_rank",
     "binomial_error",
     "corrected_interval",
+    "decide",
     "friedman",
     "friedman_chi2",
     "interval",
     "minimum_detectable_effect",
     "nemenyi",
+    "nominal_levels",
     "paired_test",
     "power",
     "power_analysis",
     "rank_rows",
     "rank_stability",
+    "repeated_interval",
     "sd_interval",
     "seeds_needed",
     "tost",

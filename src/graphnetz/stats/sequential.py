@@ -1,0 +1,282 @@
+"""Decide sooner: comparisons that stop as soon as the evidence allows, at a guaranteed error rate.
+
+The rules, in one place:
+
+- Each comparison is read at planned numbers of seeds. Its t p-value is held against the nominal
+  level of that look (`boundaries.nominal_levels`), never against alpha itself.
+- Many comparisons share alpha by the group-sequential form of Holm's procedure, the simplest graph
+  of Maurer and Bretz (2013): each starts with alpha / m; a rejection hands its share on, and the
+  levels of all looks are recomputed for the larger share. Ordinary Holm at each look is wrong.
+- "Different" and "equivalent" are two families with alpha each. Equivalence is the larger of two
+  one-sided t p-values against one-sided levels.
+- The decision is a pure function of the data and the schedule: replaying it on stored scores gives
+  the same answer, whatever was run after a comparison had closed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from graphnetz._core.errors import UsageError
+from graphnetz.stats._common import RELATIVE_TOLERANCE, Bools, Floats, check_share, variance_factor
+from graphnetz.stats.boundaries import check_looks, nominal_levels
+from graphnetz.stats.intervals import student_quantile
+from graphnetz.stats.paired import standard_error
+
+Decision = Literal["different", "equivalent", "open", "undecided"]
+
+
+@dataclass(frozen=True)
+class SequentialComparison:
+    """State of one comparison.
+
+    Attributes
+    ----------
+    decision
+        ``"different"``, ``"equivalent"`` (also when a difference was found but lies within the
+        margin), ``"open"`` (needs the next look) or ``"undecided"`` (the budget is spent).
+    look, n
+        Look at which it was decided, or the last one read (1-based; 0 before the first), and the
+        pairs it rests on.
+    mean_diff, low, high
+        Mean difference and its repeated confidence interval: all intervals of the family, at all
+        looks, hold the truth together with probability 1 - alpha. Infinite where a look spends
+        nothing.
+    p, level, p_equivalence, level_equivalence
+        What was compared at that look; NaN where undefined or not asked for.
+    different, equivalent
+        The two claims, each with its own family.
+    """
+
+    decision: Decision
+    look: int
+    n: int
+    mean_diff: float
+    low: float
+    high: float
+    p: float
+    level: float
+    p_equivalence: float
+    level_equivalence: float
+    different: bool
+    equivalent: bool
+
+
+@dataclass(frozen=True)
+class SequentialResult:
+    """State of a benchmark after the seeds so far; ``next_look`` is None when nothing is open."""
+
+    comparisons: tuple[SequentialComparison, ...]
+    looks: tuple[int, ...]
+    alpha: float
+    spending: str
+    next_look: int | None
+
+    @property
+    def open(self) -> tuple[int, ...]:
+        """Indices of the comparisons that want more seeds."""
+        return tuple(index for index, item in enumerate(self.comparisons) if item.decision == "open")
+
+
+def decide(
+    differences: Sequence[npt.ArrayLike],
+    *,
+    looks: Sequence[int],
+    alpha: float = 0.05,
+    margin: float | Sequence[float] | None = None,
+    spending: str = "obrien_fleming",
+    families: Sequence[Hashable] | None = None,
+    test_ratio: float | Sequence[float] = 0.0,
+) -> SequentialResult:
+    """Read all planned looks that the data allow and say which comparisons are decided.
+
+    Parameters
+    ----------
+    differences
+        For every comparison the seed-wise differences so far, in seed order; NaN marks a seed that
+        one of the two models failed.
+    looks
+        Numbers of seeds at which results are read; the last one is the budget.
+    margin
+        Largest difference that does not matter, one for all or one per comparison; None asks only
+        for differences.
+    families
+        Label of each comparison's Holm family, such as its task; None makes one family of all.
+    test_ratio
+        n_test / n_train per comparison for runs that share training data, else 0.
+
+    Notes
+    -----
+    Levels are exact for normal differences without failures, conservative for correlated runs, and
+    measured for skewed, discrete and tied ones (see the statistics page).
+    """
+    check_share(alpha, "alpha")
+    plan = check_looks(tuple(looks))
+    rows = [np.asarray(d, dtype=np.float64) for d in differences]
+    if any(row.ndim != 1 for row in rows):
+        raise UsageError("Each comparison needs a one-dimensional array of seed-wise differences.")
+    margins = _per_comparison(math.nan if margin is None else margin, len(rows), "margin")
+    if (margins <= 0).any():
+        raise UsageError(f"margin={margin} is not positive; pass the largest difference that does not matter, or None.")
+    ratios = _per_comparison(test_ratio, len(rows), "test_ratio")
+    labels: Sequence[Hashable] = [None] * len(rows) if families is None else families
+    if len(labels) != len(rows):
+        raise UsageError(f"families has {len(labels)} entries; pass one per comparison ({len(rows)}).")
+    result: dict[int, SequentialComparison] = {}
+    for label in dict.fromkeys(labels):
+        members = [index for index, other in enumerate(labels) if other == label]
+        states = _decide_family([rows[i] for i in members], margins[members], ratios[members], plan, alpha, spending)
+        result.update(zip(members, states, strict=True))
+    comparisons = tuple(result[index] for index in range(len(rows)))
+    reached = [item.look for item in comparisons if item.decision == "open"]
+    return SequentialResult(comparisons, plan, alpha, spending, plan[min(reached)] if reached else None)
+
+
+def _decide_family(
+    rows: list[Floats], margins: Floats, ratios: Floats, plan: tuple[int, ...], alpha: float, spending: str
+) -> list[SequentialComparison]:
+    m = len(rows)
+    state = FamilyState(1, m, plan, alpha, spending)
+    last: list[tuple[int, float, float]] = [(0, math.nan, math.nan)] * m
+    for look, n in enumerate(plan):
+        if not state.open.any() or any(row.size < n for row, wanted in zip(rows, state.open[0], strict=True) if wanted):
+            break
+        p, p_equivalence = np.full((1, m), np.nan), np.full((1, m), np.nan)
+        for index in np.flatnonzero(state.open[0]):
+            seen = rows[index][:n]
+            p[0, index], p_equivalence[0, index] = _p_values(seen, margins[index], ratios[index])
+            last[index] = (look + 1, float(p[0, index]), float(p_equivalence[0, index]))
+        state.read(look, p, p_equivalence)
+    return [_describe(state, index, rows[index], last[index], ratios[index]) for index in range(m)]
+
+
+def _describe(
+    state: FamilyState, index: int, row: Floats, last: tuple[int, float, float], ratio: float
+) -> SequentialComparison:
+    look, p, p_equivalence = last
+    different, equivalent = bool(state.different[0, index]), bool(state.equivalent[0, index])
+    spent = look == len(state.plan)
+    decision: Decision = "equivalent" if equivalent else "different" if different else "undecided" if spent else "open"
+    if look == 0:
+        nan = math.nan
+        return SequentialComparison(decision, 0, 0, nan, -math.inf, math.inf, nan, nan, nan, nan, False, False)
+    seen = row[: state.plan[look - 1]]
+    mean, low, high = repeated_interval(seen, state.levels[look - 1, -1], test_ratio=ratio)
+    return SequentialComparison(
+        decision,
+        look,
+        int(np.isfinite(seen).sum()),
+        mean,
+        low,
+        high,
+        p,
+        float(state.used[0, index]),
+        p_equivalence,
+        float(state.used_equivalence[0, index]) if not math.isnan(p_equivalence) else math.nan,
+        different,
+        equivalent,
+    )
+
+
+class FamilyState:
+    """Holm families of equal size, read look by look, many at a time.
+
+    Arrays are ``[replicate, comparison]``; a real benchmark is one replicate.
+    """
+
+    def __init__(self, replicates: int, m: int, plan: tuple[int, ...], alpha: float, spending: str) -> None:
+        self.plan = plan
+        self.levels = level_table(plan, m, alpha, spending, 2)
+        self.levels_equivalence = level_table(plan, m, alpha, spending, 1)
+        self.different = np.zeros((replicates, m), dtype=np.bool_)
+        self.equivalent = np.zeros((replicates, m), dtype=np.bool_)
+        self.used = np.full((replicates, m), np.nan)
+        self.used_equivalence = np.full((replicates, m), np.nan)
+
+    @property
+    def open(self) -> Bools:
+        """Comparisons that neither family has decided."""
+        undecided: Bools = ~(self.different | self.equivalent)
+        return undecided
+
+    def read(self, look: int, p: Floats, p_equivalence: Floats) -> None:
+        """Hold the p-values of one look against both families; decided comparisons are left alone."""
+        open_ = self.open
+        found = step_down(np.where(open_, p, np.nan), self.levels[look], self.different.sum(axis=1))
+        same = step_down(
+            np.where(open_, p_equivalence, np.nan), self.levels_equivalence[look], self.equivalent.sum(axis=1)
+        )
+        self.different |= found
+        self.equivalent |= same
+        m = p.shape[1]
+        for used, table, done in (
+            (self.used, self.levels, self.different),
+            (self.used_equivalence, self.levels_equivalence, self.equivalent),
+        ):
+            # Recorded: the level of the share that a comparison still undecided holds now.
+            share = np.maximum(m - done.sum(axis=1), 1)
+            now = np.broadcast_to(table[look][share - 1][:, None], p.shape)
+            used[:] = np.where(open_, now, used)
+
+
+def level_table(plan: tuple[int, ...], m: int, alpha: float, spending: str, sides: int) -> Floats:
+    """Nominal levels ``[look, hypotheses left - 1]``: column j holds those of alpha / (j + 1)."""
+    return np.array([nominal_levels(plan, alpha / left, spending, sides) for left in range(1, m + 1)]).T
+
+
+def step_down(p: Floats, levels: Floats, rejected: npt.NDArray[np.intp]) -> Bools:
+    """Holm's step-down at one look, row by row.
+
+    ``levels[j]`` belongs to j + 1 hypotheses left, ``rejected`` counts earlier rejections of a row;
+    NaN is never rejected but keeps its share of alpha.
+    """
+    filled = np.where(np.isnan(p), np.inf, p)
+    order = np.argsort(filled, axis=1, kind="stable")
+    left = p.shape[1] - rejected[:, None] - np.arange(p.shape[1])
+    passed = np.take_along_axis(filled, order, 1) <= levels[np.maximum(left, 1) - 1]
+    result = np.zeros(p.shape, dtype=np.bool_)
+    np.put_along_axis(result, order, np.logical_and.accumulate(passed, axis=1), 1)
+    return result
+
+
+def repeated_interval(d: npt.ArrayLike, level: float, *, test_ratio: float = 0.0) -> tuple[float, float, float]:
+    """Mean of ``d`` and the interval that goes with the nominal ``level`` of its look.
+
+    The intervals of all looks together hold the truth with the probability that the levels were
+    computed for, so one may stop at any look and still show its interval (Jennison and Turnbull 1989).
+    """
+    values = np.asarray(d, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    mean = float(values.mean()) if values.size else math.nan
+    if values.size < 2 or level <= 0:
+        return mean, -math.inf, math.inf
+    half = -student_quantile(values.size - 1, level / 2) * standard_error(values, test_ratio)
+    return mean, mean - half, mean + half
+
+
+def _p_values(d: Floats, margin: float, test_ratio: float) -> tuple[float, float]:
+    """Two-sided p of difference, and p of equivalence (NaN without a margin)."""
+    values = d[np.isfinite(d)]
+    n = values.size
+    if n < 2 or np.ptp(values) <= RELATIVE_TOLERANCE * max(1.0, float(np.abs(values).max())):
+        return math.nan, math.nan
+    mean = float(values.mean())
+    error = float(values.std(ddof=1)) * math.sqrt(variance_factor(n, test_ratio))
+    p = float(2 * special.stdtr(n - 1, -abs(mean) / error))
+    return p, float(special.stdtr(n - 1, (abs(mean) - margin) / error))
+
+
+def _per_comparison(value: float | Sequence[float], m: int, name: str) -> Floats:
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim == 0:
+        return np.full(m, float(array))
+    if array.shape != (m,):
+        raise UsageError(f"{name} has {array.size} entries; pass one number or one per comparison ({m}).")
+    return array

@@ -1,0 +1,220 @@
+"""Simulated adaptive benchmarks: false decisions, decided share and cost of the sequential rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import special
+
+from graphnetz._core.registry import Registry
+from graphnetz.stats._common import Bools, Floats, variance_factor
+from graphnetz.stats.boundaries import nominal_levels
+from graphnetz.stats.corrections import CORRECTIONS
+from graphnetz.stats.sequential import FamilyState
+
+NoiseSampler = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+
+NOISE: Registry[NoiseSampler] = Registry("noise")
+"""Noise of scores ``[family, model, seed]`` with mean 0 and deviation near 1, by name."""
+
+UNIT = 0.005  # deviation of one model's scores over seeds
+
+
+@NOISE.register("normal")
+def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    return rng.normal(size=shape)
+
+
+@NOISE.register("skewed")
+def _skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """All models have the same long lower tail (skewness -2), so that differences are heavy-tailed."""
+    return 1.0 - rng.exponential(size=shape)
+
+
+@NOISE.register("one_skewed")
+def _one_skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """One model has a longer lower tail (skewness -1), the others are normal: skewed differences."""
+    noise = rng.normal(size=shape)
+    noise[:, 0] = 2.0 - rng.gamma(4.0, 0.5, size=noise[:, 0].shape)
+    return noise
+
+
+@NOISE.register("discrete")
+def _discrete(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Scores on a grid of 1/1000, five steps to a deviation."""
+    return np.round(rng.normal(size=shape) * UNIT * 1000) / (UNIT * 1000)
+
+
+@NOISE.register("tied")
+def _tied(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """On a coarse grid, and every second seed gives all models the same score."""
+    noise = np.round(rng.normal(size=shape))
+    noise *= rng.random((shape[0], 1, shape[2])) < 0.5
+    return noise * math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class SequentialRates:
+    """What an adaptive benchmark did, averaged over simulated tasks.
+
+    ``false_different`` and ``false_equivalent`` are shares of families (tasks) with at least one
+    false decision, ``*_anywhere`` the same per benchmark of ``tasks`` tasks. ``cells`` is the share
+    of the cells of the full budget that was run, ``agreement`` the share of decided comparisons
+    whose decision is true (of the kind that the offsets make true), ``interval_miss`` the share of
+    families in which any repeated interval, at the stop of its comparison, misses the truth.
+    """
+
+    false_different: float
+    false_equivalent: float
+    false_different_anywhere: float
+    decided: float
+    cells: float
+    agreement: float
+    interval_miss: float
+    families: int
+
+
+def sequential_rates(
+    noise: str = "normal",
+    *,
+    looks: tuple[int, ...] = (5, 10, 15, 20, 25, 30),
+    offsets: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 0.0),
+    margin: float = 0.01,
+    alpha: float = 0.05,
+    spending: str = "obrien_fleming",
+    correlation: float = 0.0,
+    tasks: int = 10,
+    benchmarks: int = 200,
+    seed: int = 0,
+) -> SequentialRates:
+    """Run simulated benchmarks of ``tasks`` x ``len(offsets)`` models under the sequential rules.
+
+    ``offsets`` are the models' true means; a NaN ``margin`` asks for differences only. A pair with
+    equal means is a true null of "different"; a pair ``margin`` or more apart is a true null of
+    "equivalent". ``correlation`` is the share of the
+    variance of a difference that all seeds have in common (random splits of one dataset).
+    """
+    rng = np.random.default_rng([seed, tasks, len(offsets)])
+    parts = []
+    step = max(1, 1_500_000 // (tasks * len(offsets) ** 2 * looks[-1]))
+    for start in range(0, benchmarks, step):
+        families = min(step, benchmarks - start) * tasks
+        d = _differences(noise, families, offsets, looks[-1], correlation, rng)
+        parts.append(_run(d, offsets, looks, margin, alpha, spending, correlation))
+    false_different, false_equivalent, decided, cells, right, miss = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
+    return SequentialRates(
+        float(false_different.mean()),
+        float(false_equivalent.mean()),
+        float(false_different.reshape(-1, tasks).any(axis=1).mean()),
+        float(decided.mean()),
+        float(cells.mean()),
+        float(right.sum() / max(decided.sum(), 1e-300)),
+        float(miss.mean()),
+        int(false_different.size),
+    )
+
+
+def peeking_rates(
+    noise: str = "normal",
+    *,
+    looks: tuple[int, ...] = (5, 10, 15, 20, 25, 30),
+    models: int = 5,
+    alpha: float = 0.05,
+    benchmarks: int = 200,
+    tasks: int = 10,
+    seed: int = 0,
+) -> dict[str, float]:
+    """What happens without the rules: alpha at every look, for one pair and with Holm per look."""
+    rng = np.random.default_rng([seed, tasks, models])
+    single: list[Bools] = []
+    holm: list[Bools] = []
+    known: list[Bools] = []
+    step = max(1, 1_500_000 // (tasks * models**2 * looks[-1]))
+    for start in range(0, benchmarks, step):
+        d = _differences(noise, min(step, benchmarks - start) * tasks, (0.0,) * models, looks[-1], 0.0, rng)
+        p = np.stack([np.nan_to_num(look_p(d, n, 0.0, math.nan)[0], nan=1.0) for n in looks], axis=1)
+        levels = np.array(nominal_levels(looks, alpha, "obrien_fleming"))
+        single.append(np.asarray((p[:, :, 0] <= alpha).any(axis=1)))
+        known.append(np.asarray((p[:, :, 0] <= levels).any(axis=1)))
+        holm.append(np.asarray((CORRECTIONS["holm"](p) <= alpha).any(axis=(1, 2))))
+    return {
+        "one pair, alpha at every look": float(np.concatenate(single).mean()),
+        "one pair, nominal levels": float(np.concatenate(known).mean()),
+        "ordinary Holm at every look": float(np.concatenate(holm).mean()),
+    }
+
+
+def look_p(d: Floats, n: int, test_ratio: float, margin: float) -> tuple[Floats, Floats]:
+    """Two-sided t p and equivalence p of the first ``n`` seeds, along the last axis."""
+    seen = d[..., :n]
+    mean = seen.mean(axis=-1)
+    error = seen.std(axis=-1, ddof=1) * math.sqrt(variance_factor(n, test_ratio))
+    varies = error > 1e-14
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = 2 * special.stdtr(n - 1, -np.abs(mean) / error)
+        p_equivalence = special.stdtr(n - 1, (np.abs(mean) - margin) / error)
+    return np.where(varies, p, np.nan), np.where(varies, p_equivalence, np.nan)
+
+
+def _differences(
+    noise: str,
+    families: int,
+    offsets: tuple[float, ...],
+    seeds: int,
+    correlation: float,
+    rng: np.random.Generator,
+) -> Floats:
+    models = len(offsets)
+    scores = NOISE[noise](rng, (families, models, seeds)) * math.sqrt(1 - correlation)
+    if correlation:
+        scores = scores + rng.normal(size=(families, models, 1)) * math.sqrt(correlation)
+    scores = UNIT * scores + np.array(offsets)[:, None]
+    first, second = zip(*combinations(range(models), 2), strict=True)
+    d: Floats = scores[:, list(first)] - scores[:, list(second)]
+    return np.where(np.abs(d) < 1e-12, 0.0, d)
+
+
+def _run(
+    d: Floats,
+    offsets: tuple[float, ...],
+    looks: tuple[int, ...],
+    margin: float,
+    alpha: float,
+    spending: str,
+    correlation: float,
+) -> tuple[Floats, ...]:
+    families, m, _ = d.shape
+    pairs = list(combinations(range(len(offsets)), 2))
+    truth = np.array([offsets[i] - offsets[j] for i, j in pairs])
+    ratio = correlation / (1 - correlation)
+    state = FamilyState(families, m, looks, alpha, spending)
+    used = np.full((families, m), looks[-1])
+    miss = np.zeros((families, m), dtype=np.bool_)
+    for look, n in enumerate(looks):
+        open_ = state.open
+        p, p_equivalence = look_p(d, n, ratio, margin)
+        state.read(look, p, p_equivalence)
+        closing = open_ & ~state.open
+        used[closing] = n
+        # The interval of alpha / m at the stop misses exactly when the shifted test rejects the truth.
+        shifted, _ = look_p(d - truth[:, None], n, ratio, math.nan)
+        stopping = closing | (open_ & (look == len(looks) - 1))
+        miss |= stopping & (np.nan_to_num(shifted, nan=1.0) <= state.levels[look, -1])
+    equal, apart = np.abs(truth) < 1e-12, np.abs(truth) >= margin - 1e-12
+    false_different = (state.different & equal).any(axis=1)
+    false_equivalent = (state.equivalent & apart).any(axis=1)
+    closed = ~state.open
+    wrong = (state.different & equal & ~state.equivalent) | (state.equivalent & apart)
+    per_model = [
+        used[:, [k for k, pair in enumerate(pairs) if model in pair]].max(axis=1) for model in range(len(offsets))
+    ]
+    cells = np.mean(per_model, axis=0) / looks[-1]
+    right = (closed & ~wrong).mean(axis=1)
+    columns = (false_different, false_equivalent, closed.mean(axis=1), cells, right, miss.any(axis=1))
+    return tuple(np.asarray(column, dtype=np.float64) for column in columns)
