@@ -26,6 +26,8 @@ _SKIPPED = {
     "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "_abc_impl", "__orig_bases__",
     "__parameters__", "__match_args__", "__dataclass_params__", "__dataclass_fields__", "__abstractmethods__",
 }  # fmt: skip
+# Told apart by their versions, which the environment of each result records.
+_BY_NAME = {"torch", "torch_geometric", "numpy", "scipy", "sklearn", "numba", "pandas", "networkx", "builtins", ""}
 _CACHES = ("cache", "registry", "memo")
 _CONTAINERS = (dict, list, set)
 _SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
@@ -52,12 +54,13 @@ def code_hash(obj: Any) -> str | Unhashable:
     The walk covers a class, its bases and the functions they call, as far as they are in the same
     top-level package or in the user's own files: source without comments and docstrings where it
     is available and true, bytecode and constants otherwise; defaults, values closed over, partial
-    arguments, class attributes, and constants the code refers to. Installed packages take part by
-    name. Anything without a stable description gives `Unhashable`.
+    arguments, class attributes, and constants the code refers to. Other installed packages, and
+    those whose version the environment records (torch, NumPy, ...), take part by name. Anything
+    without a stable description gives `Unhashable`.
     """
     roots = {_top(item) for item in _callables(obj)}
     try:
-        return _Walk(roots - {""}).digest(obj)
+        return _Walk(roots - _BY_NAME - (sys.stdlib_module_names - {"__main__"})).digest(obj)
     except _CannotHashError as error:
         return Unhashable(str(error))
     except RecursionError:
@@ -214,7 +217,7 @@ class _Walk:
         top = _top(obj)
         if top in self._roots or top in ("__main__", "__mp_main__"):
             return True
-        return top not in ("", "graphnetz") and _loose(top)
+        return top != "graphnetz" and top not in _BY_NAME and _loose(top)
 
 
 _RULES: tuple[tuple[Any, Callable[[_Walk, Any], Iterator[str]]], ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import gc
 import logging
 import os
@@ -31,6 +32,7 @@ def one_thread() -> None:
 def silence() -> None:
     """Replace standard streams and log handlers: the console and the log belong to the driver."""
     _KEEP.extend((sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__))
+    faulthandler.disable()  # it may write to a copy of the console's descriptor
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)

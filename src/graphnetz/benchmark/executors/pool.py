@@ -153,7 +153,8 @@ class Pool:
         out: list[CellResult | Lost] = []
         for kind, body in messages:
             if kind == "ready":
-                worker.ready, worker.baseline, self._bad_starts = True, body, 0
+                worker.pid, worker.baseline = body
+                worker.ready, self._bad_starts = True, 0
             elif kind == "broken":
                 raise CannotMoveError(f"The work cannot be taken to a fresh process ({body}).")
             elif worker.cell is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import socket
@@ -44,8 +45,6 @@ def measured(
     seconds = time.perf_counter() - begin
     peak = max(memory.high_water() - baseline, 0.0) if fresh else math.nan
     if math.isnan(peak) and math.isnan(result.peak_memory):
-        import dataclasses
-
         result = dataclasses.replace(result, notes=(*result.notes, NO_PEAK))
     return completed(result, seconds=seconds, peak_memory=peak, environment=here())
 
@@ -78,7 +77,7 @@ def _loop(channel: Channel, load: Callable[[], RunOne], limits: Limits) -> None:
     baseline = memory.resident()
     if limits.memory_mb is not None:
         memory.limit_address_space(limits.memory_mb)
-    channel.send(("ready", baseline))
+    channel.send(("ready", (os.getpid(), baseline)))
     while True:
         cell: Cell = channel.receive()
         result = measured(cell, run_one, baseline=baseline)
@@ -87,4 +86,6 @@ def _loop(channel: Channel, load: Callable[[], RunOne], limits: Limits) -> None:
         except BrokenChannelError:
             raise
         except Exception as error:  # a result that holds something that cannot be sent
-            channel.send(("done", ended(cell, "failed", f"The result cannot be sent: {type(error).__name__}: {error}")))
+            words = f"The result cannot be sent: {type(error).__name__}: {error}"
+            spent = {"seconds": result.seconds, "peak_memory": result.peak_memory, "environment": here()}
+            channel.send(("done", ended(cell, "failed", words, **spent)))
