@@ -27,11 +27,18 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True)
 class VerdictView:
-    """One conclusion in words. ``level``: different, tied, untestable, warning or info."""
+    """One conclusion in words, and what it rests on.
+
+    ``level`` is different, tied, untestable, warning or info.
+    """
 
     level: str
     about: str
     text: str
+    basis: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.basis}.)" if self.basis else self.text
 
 
 @dataclass(frozen=True)
@@ -73,9 +80,9 @@ class PageData:
     provenance: tuple[tuple[str, Table], ...] = ()
 
 
-def figure_view(name: str, fig: MplFigure, *, title: str, caption: str) -> FigureView:
+def figure_view(name: str, fig: MplFigure, *, title: str, caption: str, tight: bool = True) -> FigureView:
     """Return ``fig`` as an image inside the page; as an image it can neither run nor load anything."""
-    data = base64.b64encode(figure_bytes(fig, "svg")).decode()
+    data = base64.b64encode(figure_bytes(fig, "svg", tight=tight)).decode()
     return FigureView(name, title, caption, f"data:image/svg+xml;base64,{data}")
 
 

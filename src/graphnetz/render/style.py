@@ -126,20 +126,29 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def figure_bytes(fig: Figure, fmt: str, *, dpi: float = 160.0) -> bytes:
-    """Return ``fig`` as PDF, PNG or SVG without date, version or random identifiers."""
+def figure_bytes(fig: Figure, fmt: str, *, dpi: float = 160.0, tight: bool = True) -> bytes:
+    """Return ``fig`` as PDF, PNG or SVG without date, version or random identifiers.
+
+    ``tight`` cuts the margins, which draws the figure twice; a figure with a layout needs no cutting.
+    """
     if fmt not in _METADATA:
         raise UsageError(f"Unknown figure format {fmt!r}. Known: {', '.join(_METADATA)}.")
     buffer = io.BytesIO()
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         # Letters outside the bundled font are drawn as boxes; the tables carry the full name.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        mpl.rcParams["savefig.bbox"] = "tight" if tight else None
         fig.savefig(buffer, format=fmt, dpi=dpi, metadata=_METADATA[fmt])
     return buffer.getvalue()
 
 
 def save_figure(
-    fig: Figure, path: str | Path, formats: Iterable[str] = ("pdf", "png"), dpi: float = 160.0
+    fig: Figure,
+    path: str | Path,
+    formats: Iterable[str] = ("pdf", "png"),
+    dpi: float = 160.0,
+    *,
+    tight: bool = True,
 ) -> list[Path]:
     """Write ``fig`` beside ``path`` in every format and return the files.
 
@@ -153,6 +162,8 @@ def save_figure(
         Formats to write.
     dpi
         Resolution of PNG files.
+    tight
+        Cut empty margins.
     """
     target = Path(path)
     wanted = list(dict.fromkeys(formats))
@@ -162,7 +173,7 @@ def save_figure(
         wanted = list(dict.fromkeys([suffix, *wanted]))
     written = []
     for fmt in wanted:
-        data = figure_bytes(fig, fmt, dpi=dpi)
+        data = figure_bytes(fig, fmt, dpi=dpi, tight=tight)
         file = target.with_name(f"{target.name}.{fmt}")
         with atomic_write(file, "wb") as stream:
             stream.write(data)  # type: ignore[arg-type]

@@ -134,8 +134,8 @@ def methods(report: BenchmarkReport) -> tuple[str, ...]:
     if any(info.shares_data for info in report.task_info.values()):
         text.append(
             "On tasks whose seeds draw new splits of the same data, runs share training data and the plain test is "
-            "too bold; verdicts use the corrected resampled t-test (Nadeau and Bengio 2003). Intervals in the table are "
-            "the plain ones; summary.csv holds both."
+            "too bold; verdicts use the corrected resampled t-test (Nadeau and Bengio 2003). Intervals in the table "
+            "are the plain ones; summary.csv holds both."
         )
     if any(info.replication == "init" for info in report.task_info.values()):
         text.append(

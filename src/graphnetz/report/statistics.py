@@ -157,4 +157,4 @@ class Statistics(ReportData):
         """Conclusion in words about ``task``, or across all tasks."""
         if task is not None and task not in self.scores.tasks:
             raise unknown_name("task", task, self.scores.tasks)
-        return " ".join(v.text for v in self.verdicts(alpha) if v.about == (task or across.ALL_TASKS))
+        return " ".join(str(v) for v in self.verdicts(alpha) if v.about == (task or across.ALL_TASKS))

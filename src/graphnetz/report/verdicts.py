@@ -10,7 +10,7 @@ from graphnetz.render.escape import shorten
 from graphnetz.render.page import VerdictView
 from graphnetz.render.views import number, p_value
 from graphnetz.report.analysis import Comparison, Standing, standing
-from graphnetz.report.design import Design, design_of, reference_effect
+from graphnetz.report.design import MAX_SEEDS, Design, design_of, reference_effect
 
 SCOPE = {
     "init": "on this split",
@@ -59,8 +59,9 @@ def task_verdicts(
         )
         return [VerdictView("untestable", task, text)]
     blocked = _unreachable(pairs, method)
-    main = blocked or _main(table, t, place, pairs, method=method)
-    out = [VerdictView(main[0], task, main[1])]
+    main = blocked or _main(table, t, place, pairs)
+    basis = "" if blocked else _basis(table, t, pairs, method)
+    out = [VerdictView(main[0], task, main[1], basis)]
     beaten = _baselines(table, t, pairs, baselines)
     if beaten:
         out.append(VerdictView("warning", task, beaten))
@@ -83,7 +84,7 @@ def _unreachable(pairs: Sequence[Comparison], method: str) -> tuple[str, str] | 
     )
 
 
-def _main(table: ScoreTable, t: int, place: Standing, pairs: Sequence[Comparison], *, method: str) -> tuple[str, str]:
+def _main(table: ScoreTable, t: int, place: Standing, pairs: Sequence[Comparison]) -> tuple[str, str]:
     against = {pair.other(place.best): pair for pair in pairs if pair.involves(place.best)}
     parts = []
     if place.tied:
@@ -97,7 +98,6 @@ def _main(table: ScoreTable, t: int, place: Standing, pairs: Sequence[Comparison
         )
     if place.untested:
         parts.append(f"{names(place.untested)} shares fewer than two seeds with it and could not be tested.")
-    parts.append(_footnote(table, t, pairs, method))
     return ("tied" if place.tied else "different" if place.worse else "untestable"), " ".join(parts)
 
 
@@ -106,16 +106,19 @@ def _tied(table: ScoreTable, t: int, place: Standing, against: Mapping[str, Comp
     n = min(row.n for row in rows)
     effect = reference_effect(table, t)
     plans = [design_of(table, row, effect=effect) for row in rows]
-    group = names((place.best, *place.tied))
+    clause = _seeds_clause(plans, n, shared=rows[0].corrected)
     # The best was picked from the data: ties to it do not make the tied models equal to each other.
-    return f"{group} cannot be told apart {SCOPE[table.replication[t]]} at {seeds_word(n)}; {_seeds_clause(plans, n)}."
+    group, scope = names((place.best, *place.tied)), SCOPE[table.replication[t]]
+    return f"{group} cannot be told apart {scope} at {seeds_word(n)}; {clause}."
 
 
-def _seeds_clause(plans: Sequence[Design], n: int) -> str:
+def _seeds_clause(plans: Sequence[Design], n: int, *, shared: bool) -> str:
     size = f"{plans[0].effect:g}"
     needed = [plan.seeds for plan in plans]
     if any(seeds is None for seeds in needed):
-        return f"no number of seeds would reliably show a difference of {size}, because all runs share training data"
+        if shared:
+            return f"no number of seeds would reliably show a difference of {size}, because runs share training data"
+        return f"more than {MAX_SEEDS:,} seeds would be needed to detect a difference of {size}"
     most = max(seeds for seeds in needed if seeds is not None)
     if most <= n:
         return f"a true difference of {size} would have been detected with at least 80 % probability"
@@ -141,18 +144,18 @@ def _better(place: Standing, against: Mapping[str, Comparison], *, leads: bool, 
     return f"{shorten(place.best)} is better than {names(place.worse)} (nearest: {shorten(place.worse[0])}, {gap})."
 
 
-def _footnote(table: ScoreTable, t: int, pairs: Sequence[Comparison], method: str) -> str:
+def _basis(table: ScoreTable, t: int, pairs: Sequence[Comparison], method: str) -> str:
     corrected = any(pair.corrected for pair in pairs)
     test = "corrected resampled t" if corrected else TEST_WORDS.get(method, method)
     m = pairs[0].family_size
     family = f"{test} test, Holm over {m} comparison{'' if m == 1 else 's'}"
     own = len(pairs) == m
     family += " of this task" if own else " of the report"
-    text = f"({family}; {REACH[table.replication[t]]}.)"
+    text = f"{family}; {REACH[table.replication[t]]}"
     if pairs[0].shares_data and not corrected:
         text += (
-            " The share of test to training data is unknown, so the test could not be corrected for runs that share "
-            "training data and is too bold."
+            "; the share of test to training data is unknown, so the test is not corrected for runs that share "
+            "training data and is too bold"
         )
     return text
 

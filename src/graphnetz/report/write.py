@@ -33,7 +33,7 @@ def write_report(report: BenchmarkReport, folder: str | Path) -> Path:
     _write(out / "results.json", report.to_json(histories=False))
     _write(out / "provenance.json", _provenance(report))
     _write(out / "summary.csv", frame_csv(report.summary().reset_index()))
-    lines = [f"{verdict.about}: {verdict.text}" for verdict in report.verdicts()]
+    lines = [f"{verdict.about}: {verdict}" for verdict in report.verdicts()]
     _write(out / "summary.md", summary_markdown(report.grid(), title=title_of(report), verdicts=lines))
     _write(out / "pairwise.csv", frame_csv(report.pairwise()))
     _write(out / "pairwise_both.csv", frame_csv(report.pairwise_both()))
@@ -82,6 +82,7 @@ class _Plan:
     title: str
     caption: str
     draw: Callable[[], tuple[Figure, Any]]
+    on_page: bool = True
 
 
 MAX_PANELS = 12
@@ -95,8 +96,9 @@ def write_figures(report: BenchmarkReport, folder: Path) -> tuple[FigureView, ..
         fig, _ = plan.draw()
         fig.draw_without_rendering()
         fig.set_layout_engine("none")  # the layout stands: three formats need not compute it again
-        save_figure(fig, folder / plan.name)
-        views.append(figure_view(plan.name, fig, title=plan.title, caption=plan.caption))
+        save_figure(fig, folder / plan.name, tight=False)
+        if plan.on_page:
+            views.append(figure_view(plan.name, fig, title=plan.title, caption=plan.caption, tight=False))
     return tuple(views)
 
 
@@ -138,6 +140,7 @@ def _plans(report: BenchmarkReport) -> list[_Plan]:
             "Bars",
             f"Means with {every}, grouped by metric." + _cut(min(n, 2 * MAX_PANELS), n),
             lambda: plots.draw_bars(grid.head(2 * MAX_PANELS)),
+            on_page=False,  # the dashboard shows the same
         ),
     ]
     if pairs:
@@ -155,6 +158,7 @@ def _plans(report: BenchmarkReport) -> list[_Plan]:
                 "Mean difference with its 95 % interval, not adjusted; filled marks are significant after Holm."
                 + _cut(min(len(pairs), MAX_ROWS), len(pairs), "comparisons"),
                 lambda: plots.draw_pairwise_list(pairs[:MAX_ROWS]),
+                on_page=False,  # the page has the table itself
             ),
         ]
     if panels:

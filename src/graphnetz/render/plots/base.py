@@ -17,6 +17,7 @@ from graphnetz.render.style import Look, new_figure
 from graphnetz.render.views import Grid, TaskRow
 
 ARROW = {True: "↑", False: "↓"}
+MARGINS = {"w_pad": 0.12, "h_pad": 0.08}
 
 
 def metric_label(row: TaskRow) -> str:
@@ -29,7 +30,7 @@ def panel_grid(n: int, *, max_cols: int, width: float, height: float) -> tuple[F
     cols = max(1, min(max_cols, n))
     rows = max(1, math.ceil(n / cols))
     figure = new_figure(width * cols, height * rows)
-    figure.set_layout_engine("constrained")
+    figure.set_layout_engine("constrained", **MARGINS)
     axes = [figure.add_subplot(rows, cols, i + 1) for i in range(n)]
     return figure, axes
 
@@ -42,7 +43,7 @@ def own_axes(ax: Axes | None, *, width: float, height: float) -> tuple[Figure, A
             figure = figure.figure  # type: ignore[union-attr]
         return figure, ax
     figure = new_figure(width, height)
-    figure.set_layout_engine("constrained")
+    figure.set_layout_engine("constrained", **MARGINS)
     return figure, figure.add_subplot()
 
 

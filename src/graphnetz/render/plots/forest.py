@@ -42,7 +42,7 @@ def draw_forest(
     else:
         heights = [len(rows) * step + 0.75 for _, rows in groups]
         figure = new_figure(7.2, sum(heights) + 0.5)
-        figure.set_layout_engine("constrained")
+        figure.set_layout_engine("constrained", **base.MARGINS)
         spec = figure.add_gridspec(len(groups), 1, height_ratios=heights)
         drawn = [figure.add_subplot(spec[i]) for i in range(len(groups))]
     for axes, (_, rows) in zip(drawn, groups, strict=True):

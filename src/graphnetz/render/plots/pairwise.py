@@ -75,7 +75,7 @@ def _panel(axes: Axes, pairs: Sequence[PairView], names: list[str]) -> None:
             image[j, i] = _EVIDENCE(evidence(-math.log10(max(pair.p, 1e-300))))
         texts += [(i, j, number(diff, signed=True), pair.significant), (j, i, _p(pair.p), pair.significant)]
     axes.imshow(image, interpolation="nearest")
-    size = 7.0 if k <= 6 else 5.5
+    size = 7.0 if k <= 6 else 6.2
     for row, col, text, bold in texts:
         dark = float(image[row, col, :3] @ (0.299, 0.587, 0.114)) < 0.52
         axes.text(
