@@ -14,7 +14,7 @@ from filelock import FileLock
 from torch_geometric.data import Data, InMemoryDataset
 
 from graphnetz._core.download import fetch
-from graphnetz._core.errors import DataError
+from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
 from graphnetz.datasets.sources.container import read_container, write_container
 
@@ -128,7 +128,7 @@ def cached(
     with FileLock(str(path) + ".lock"):
         found = _read(path, version=version)
         if found is None:
-            built = build(root / "raw")
+            built = _built(build, root / "raw", name)
             if not built.graphs:
                 raise DataError(f"The raw files of {name!r} hold no graph. Remove {str(root / 'raw')!r} and try again.")
             _write(path, built, version=version)
@@ -136,6 +136,19 @@ def cached(
     if found is None:
         raise DataError(f"{str(path)!r} cannot be read back. Check the disk.")
     return kind(name=name, transform=transform, **found)
+
+
+def _built(build: Callable[[Path], Built], raw: Path, name: str) -> Built:
+    """Run a reader; whatever it stumbles over in strange files becomes one sentence."""
+    try:
+        return build(raw)
+    except GraphnetzError:
+        raise
+    except (LookupError, ValueError, TypeError, AttributeError, RuntimeError, AssertionError, EOFError) as error:
+        raise DataError(
+            f"The raw files of {name!r} are not what their publisher describes ({type(error).__name__}: {error}). "
+            f"Remove {str(raw)!r} and try again."
+        ) from error
 
 
 def rule_for(num_nodes: int) -> str:

@@ -81,8 +81,8 @@ def movielens100k(root: str | Path, *, mirror: str | Path | None = None) -> Grap
 def elliptic_bitcoin(root: str | Path, *, mirror: str | Path | None = None) -> GraphDataset:
     """Load the Elliptic transactions (Weber et al., 2019): licit or illicit, a split in time.
 
-    Time steps 1 to 29 train, 30 to 34 validate, 35 to 49 test; unlabelled transactions have the
-    class -1 and are in no part. Payments are followed both ways.
+    Time steps 1 to 29 train, 30 to 34 validate, 35 to 49 test; unlabelled transactions are in no part
+    (``known_mask`` is false, and their class number 0 means nothing). Payments are followed both ways.
     """
     files = [
         RawFile(f"{f}.zip", (f"https://data.pyg.org/datasets/elliptic/{f}.zip",), (f"EllipticBitcoin/{f}.zip",))
@@ -103,7 +103,8 @@ def elliptic_bitcoin(root: str | Path, *, mirror: str | Path | None = None) -> G
         (data,) = saved["data.pt"]
         time = torch.from_numpy(steps["time"].astype(np.int64))
         known = data.y != 2
-        data.y = torch.where(known, data.y, torch.full_like(data.y, -1))
+        data.y = torch.where(known, data.y, torch.zeros_like(data.y))
+        data.known_mask = known
         data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
         data.train_mask, data.val_mask = known & (time < 30), known & (time >= 30) & (time < 35)
         data.test_mask = known & (time >= 35)

@@ -12,7 +12,7 @@ import torch
 from torch_geometric.data import Data
 
 from graphnetz._core.download import fetch
-from graphnetz._core.errors import DataError
+from graphnetz._core.errors import DataError, DownloadError
 from graphnetz._core.pins import VARIABLE, user_pin
 from graphnetz._core.unpickle import loads
 from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, consecutive, fetch_all
@@ -33,7 +33,7 @@ def zinc(root: str | Path, *, sha256: str | None = None, mirror: str | Path | No
     def build(raw: Path) -> Built:
         pin = sha256 or user_pin("molecules.zip")
         if pin is None:
-            raise DataError(
+            raise DownloadError(
                 "The ZINC archive 'molecules.zip' holds pickles, which are only read with a pinned sha256, and its "
                 f'publisher gives none. Name a JSON file in {VARIABLE} with {{"molecules.zip": "<sha256>"}} of a '
                 "copy you trust."
