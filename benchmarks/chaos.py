@@ -217,7 +217,7 @@ def matrix(base: Path, *, seed: int, scale: int) -> None:
                 setattr(total, field.name, getattr(total, field.name) + getattr(tally, field.name))
             print(f"{name}: {tally}, {time.monotonic() - begin:.1f} s: complete and equal")
     print(f"total: {total}")
-    assert total.kills >= 100, total
+    assert scale < 2 or total.kills >= 100, total
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from graphnetz.benchmark.executors.base import EXECUTORS, Executor, Limits, RunOne, Terminated
 from graphnetz.benchmark.executors.drive import drive
 from graphnetz.benchmark.executors.local import LocalExecutor, default_workers
+from graphnetz.benchmark.executors.ray_tasks import RayExecutor
 from graphnetz.benchmark.executors.serial import SerialExecutor
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Executor",
     "Limits",
     "LocalExecutor",
+    "RayExecutor",
     "RunOne",
     "SerialExecutor",
     "Terminated",

@@ -1,0 +1,138 @@
+"""The Ray executor on a two-node cluster of this machine: nodes, workers and the driver die; results do not."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from graphnetz.benchmark.executors import Limits, LocalExecutor, RayExecutor, drive
+from graphnetz.benchmark.store import Store
+from graphnetz.records import Cell, CellResult, Protocol
+
+pytestmark = pytest.mark.ray
+ray = pytest.importorskip("ray")
+
+
+def make_work(folder, *, slow=0.0):
+    """A cell that leaves a mark of its process, so that the test can kill it; pickled by value."""
+
+    def run_one(cell):
+        Path(folder, f"{os.getpid()}-{cell.seed}").touch()
+        time.sleep(slow)
+        if cell.model == "crash":
+            os.abort()
+        if cell.model == "hang":
+            time.sleep(1000)
+        x = torch.randn(32, 32, generator=torch.Generator().manual_seed(cell.seed))
+        value = float(torch.tanh(x @ x).logsumexp(0).sum())
+        return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="m", metrics={"m": value})
+
+    return run_one
+
+
+def cells_of(*models, seeds):
+    return [Cell(f"{m}/{s}", "task", m, s, Protocol()) for m in models for s in range(seeds)]
+
+
+def in_store(folder, cells, work, executor, **options):
+    with Store.create(folder) as store:
+        store.plan(cells)
+        drive(store, cells, work, executor=executor, limits=Limits(seconds=4), **options)
+        results = list(store.results())
+        assert [r.key for r in results] == [c.key for c in cells]
+    return [(r.key, r.status, r.error, r.value.hex(), r.environment) for r in results]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    paths = [p for p in sys.path if p]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    second = made.add_node(num_cpus=1)
+    made.wait_for_nodes()
+    yield made, second
+    ray.shutdown()
+    made.shutdown()
+    del os.environ["PYTHONPATH"]
+
+
+def test_failures_and_metrics_equal_the_local_executor(cluster, tmp_path):
+    made, _ = cluster
+    cells = cells_of("a", "crash", "hang", seeds=2)
+    work = make_work(str(tmp_path))
+    there = in_store(tmp_path / "ray", cells, work, RayExecutor(address=made.address))
+    here = in_store(tmp_path / "local", cells, work, LocalExecutor(workers=2))
+    assert there == here
+    assert [row[1] for row in there] == ["ok", "ok", "failed", "failed", "timeout", "timeout"]
+
+
+def test_a_worker_and_a_node_killed_mid_run_cost_no_cell(cluster, tmp_path):
+    made, second = cluster
+    cells = cells_of("a", seeds=12)
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    killed = []
+
+    def cause_trouble():
+        done = len(list(marks.iterdir()))
+        if done >= 3 and not killed:
+            killed.append("worker")
+            for mark in marks.iterdir():
+                worker = int(mark.name.split("-")[0])
+                if psutil.pid_exists(worker):
+                    psutil.Process(worker).parent().parent().kill()  # the Ray process above nursery and worker
+                    break
+        elif done >= 6 and len(killed) == 1:
+            killed.append("node")
+            made.remove_node(second, allow_graceful=False)
+
+    executor = RayExecutor(address=made.address)
+    there = in_store(tmp_path / "ray", cells, make_work(str(marks), slow=0.3), executor, tick=cause_trouble)
+    assert killed == ["worker", "node"]
+    here = in_store(tmp_path / "local", cells, make_work(str(marks)), LocalExecutor(workers=1))
+    assert there == here
+
+
+DRIVER = """
+import sys, time, os
+from graphnetz.benchmark.executors import RayExecutor, Limits, drive
+from graphnetz.benchmark.store import Store
+from graphnetz.records import Cell, CellResult, Protocol
+folder, address = sys.argv[1:]
+def one(cell):
+    time.sleep(0.2)
+    return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="m", metrics={"m": cell.seed / 3})
+cells = [Cell(f"k{i:02d}", "t", "m", i, Protocol()) for i in range(10)]
+with Store.create(folder) as store:
+    store.plan(cells)
+    drive(store, cells, one, executor=RayExecutor(address=address))
+"""
+
+
+def test_the_driver_killed_and_started_again_completes(cluster, tmp_path):
+    made, _ = cluster
+    program = [sys.executable, "-c", DRIVER, str(tmp_path), made.address]
+    first = subprocess.Popen(program)
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline:
+        if (tmp_path / "store.sqlite").exists():
+            with Store.open(tmp_path, readonly=True) as view:
+                if view.counts()["ok"] >= 2:
+                    break
+        time.sleep(0.05)
+    first.kill()
+    assert first.wait() == -signal.SIGKILL
+    with Store.open(tmp_path, readonly=True) as view:
+        assert 2 <= view.counts()["ok"] < 10
+    subprocess.run(program, check=True, timeout=200)
+    with Store.open(tmp_path, readonly=True) as view:
+        assert [r.value for r in view.results()] == [i / 3 for i in range(10)]
