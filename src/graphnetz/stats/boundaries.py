@@ -31,7 +31,6 @@ SPENDING: Registry[Spending] = Registry("spending function", entry_points="graph
 
 _REACH = 7.6  # grid of normal scores; one-sided levels down to 1e-14
 _CELLS = 304
-_NODES = 40
 _BALANCING = 20
 _NEGLIGIBLE = 1e-13
 
@@ -169,24 +168,25 @@ def _step_by_many(start: Floats, stop: Floats, n: int, more: int) -> Floats:
     u' = u sqrt(w) + v sqrt(1 - w), where w ~ Beta(n/2, more/2) is the old share of the sum of
     squares and v the ratio of the new seeds alone, all independent.
     """
-    w, weights = _beta_nodes(n / 2, more / 2)
+    # The law of v has square-root edges for two or three new seeds and is smooth from four on.
+    w, weights = _beta_nodes(n / 2, more / 2, 16 if more > 3 else 40)
     cdf = np.zeros((start.size, stop.size))
     for share, weight in zip(w, weights, strict=True):
         v = (stop[None, :] - start[:, None] * math.sqrt(share)) / math.sqrt((1 - share) * more)
         inner = np.clip(v, -1.0, 1.0)
-        with np.errstate(divide="ignore"):
-            cdf += weight * special.stdtr(more - 1, inner * math.sqrt(more - 1) / np.sqrt(1 - inner**2))
+        tail = special.betainc((more - 1) / 2, 0.5, 1 - inner**2) / 2
+        cdf += weight * np.where(inner < 0, tail, 1 - tail)
     return cdf
 
 
-def _beta_nodes(a: float, b: float) -> tuple[Floats, Floats]:
+def _beta_nodes(a: float, b: float, count: int) -> tuple[Floats, Floats]:
     """Gauss quadrature of a Beta(a, b) law, by the eigenvalues of its Jacobi matrix (Golub and Welsch 1969).
 
     scipy's Jacobi rule scales by a factor that overflows for some hundred seeds; this one has none.
     """
     alpha, beta = b - 1, a - 1
     total = alpha + beta
-    k = np.arange(1.0, _NODES)
+    k = np.arange(1.0, count)
     double = 2 * k + total
     diagonal = np.concatenate([[(beta - alpha) / (total + 2)], (beta**2 - alpha**2) / (double * (double + 2))])
     square = (
