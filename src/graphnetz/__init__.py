@@ -29,7 +29,14 @@ _HOME = {
         "task_from_dataset",
         "unregister_task",
     ),
-    "graphnetz.datasets": ("CATEGORIES", "LOADER_REGISTRY", "Netz", "list_datasets", "task_from_edges", "task_from_networkx"),
+    "graphnetz.datasets": (
+        "CATEGORIES",
+        "LOADER_REGISTRY",
+        "Netz",
+        "list_datasets",
+        "task_from_edges",
+        "task_from_networkx",
+    ),
     "graphnetz.models": ("DGI", "GAT", "GCN", "GIN", "MLP", "DGIWrapper", "GraphSAGE", "GraphTransformer"),
     "graphnetz.plotting": ("plot_benchmark", "plot_grouped_bars", "plot_history", "save_figure", "set_plot_style"),
     "graphnetz.training": (

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import torch
@@ -78,7 +80,9 @@ def train_graph_classification(
     test_loader: Any = None,
 ) -> History:
     """Mini-batch training on loaders of graphs with class labels."""
-    return _from_loaders("graph_cls", model, train_loader, val_loader, test_loader, verbose, device, epochs=epochs, lr=lr)
+    return _from_loaders(
+        "graph_cls", model, train_loader, val_loader, test_loader, verbose, device, epochs=epochs, lr=lr
+    )
 
 
 def train_graph_regression(
@@ -92,7 +96,9 @@ def train_graph_regression(
     test_loader: Any = None,
 ) -> History:
     """Mini-batch training on loaders of graphs with real targets."""
-    return _from_loaders("graph_reg", model, train_loader, val_loader, test_loader, verbose, device, epochs=epochs, lr=lr)
+    return _from_loaders(
+        "graph_reg", model, train_loader, val_loader, test_loader, verbose, device, epochs=epochs, lr=lr
+    )
 
 
 def _from_loaders(
@@ -103,7 +109,7 @@ def _from_loaders(
     for part, graphs in sets.items():
         splits[part] = list(range(start, start + len(graphs)))
         start += len(graphs)
-    split = TASK_TYPES[kind].split(GraphList(sum(sets.values(), []), splits=splits), 0)
+    split = TASK_TYPES[kind].split(GraphList(functools.reduce(operator.iadd, sets.values(), []), splits=splits), 0)
     history = _fit(kind, model, split, verbose, device, batch_size=train.batch_size, **settings)
     if test is None:  # the validation set stood in for the missing test set: do not report it twice
         history = {key: values for key, values in history.items() if not key.startswith("test_")}

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import sklearn.metrics as sk
-from graphnetz.metrics import METRICS, Metric, hits_at, label_of, lookup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+
+from graphnetz.metrics import METRICS, Metric, hits_at, label_of, lookup
 
 coarse = st.integers(-3, 3).map(float)  # few values, so that ties happen
 

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz.benchmark.environment import environment_key
 from graphnetz.benchmark.executors import EXECUTORS, Executor, Limits, drive
@@ -103,6 +104,7 @@ def run_benchmark(
     with _opened(out) as store:
         plan = make_plan(workbench, chosen_seeds, protocol=overrides, epochs=epochs, model_protocol=model_protocol)
         started = time.time()
+        kernels.load()  # compiled here, once: workers inherit them
         if on_planned is not None:
             on_planned()
         _bring_up_to_date(store, plan, strict_env=strict_env, retry_failed=retry_failed)

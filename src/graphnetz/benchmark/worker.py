@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
+import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
 from graphnetz._core.rng import generator, seed_everything, training_context
@@ -85,6 +86,7 @@ class Workbench:
 
     def __call__(self, cell: Cell) -> CellResult:
         """Train one cell. Exceptions of a user's code pass through to the executor, which files them."""
+        kernels.reuse_memory()
         with training_context(cell.seed, threads=cell.protocol.threads, dtype=cell.protocol.dtype):
             split = self.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
             if not cell.protocol.edge_attributes:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-import click
 import typer
 
 from graphnetz import __version__
@@ -51,20 +50,24 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
         return int(code or OK)
-    except click.exceptions.Exit as error:
-        return error.exit_code
-    except click.UsageError as error:
-        say(f"{error.format_message()} See 'graphnetz --help'.")
-        return WRONG_USAGE
+    except typer.Exit as error:
+        return int(error.exit_code)
     except GraphnetzError as error:
         say(str(error))
         return WRONG_USAGE
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         say(resume_hint())
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except Exception as error:
+        # Parser errors come from click or from typer's own copy of it, depending on the version: both can
+        # format themselves. Anything else is a fault of ours and keeps its traceback.
+        if not hasattr(error, "format_message"):
+            raise
+        say(f"{error.format_message()} See 'graphnetz --help'.")
+        return WRONG_USAGE
 
 
 _current_folder: list[str] = []

@@ -12,7 +12,12 @@ import typer
 from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
 
-Names = Annotated[list[str] | None, typer.Option(help="Repeat for several.")]
+FLAGS = (
+    "suite", "category", "task", "task_type", "model", "epochs", "hidden_channels", "lr", "weight_decay", "selection",
+    "patience", "workers", "backend", "address", "timeout", "memory", "mirror", "root", "out", "save_predictions",
+    "save_weights",
+)  # fmt: skip
+"""Flags that are keys of the configuration as they are."""
 
 
 @app.command()
@@ -51,12 +56,8 @@ def run(
     """Train every compatible (task, model, seed) cell and write the report folder."""
     from graphnetz.benchmark.config import load_config
 
-    flags = dict(
-        suite=suite, category=category, task=task, task_type=task_type, model=model, seeds=_seeds(seeds), epochs=epochs,
-        hidden_channels=hidden_channels, lr=lr, weight_decay=weight_decay, selection=selection, patience=patience,
-        workers=workers, backend=backend, address=address, timeout=timeout, memory=memory, mirror=mirror, root=root,
-        out=out, save_predictions=save_predictions, save_weights=save_weights,
-    )  # fmt: skip
+    given = locals()
+    flags = {key: given[key] for key in FLAGS} | {"seeds": _seeds(seeds)}
     resolved = load_config(config, flags)
     return _run(
         resolved, retry_failed=retry_failed, strict_env=strict_env, dry_run=dry_run, as_json=as_json, quiet=quiet
@@ -103,11 +104,12 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
     from graphnetz.cli.show import print_report
 
     folder = config.folder()
-    arguments = dict(
-        category=config.category, models=config.models(), root=config.root, hidden_channels=config.hidden_channels,
-        epochs=config.epochs, seeds=config.seed_list(), task_type=config.task_type, tasks=_tasks(config),
-        device=config.device, protocol=config.protocol(),
-    )  # fmt: skip
+    arguments = {
+        "category": config.category, "models": config.models(), "root": config.root,
+        "hidden_channels": config.hidden_channels,
+        "epochs": config.epochs, "seeds": config.seed_list(), "task_type": config.task_type, "tasks": _tasks(config),
+        "device": config.device, "protocol": config.protocol(),
+    }  # fmt: skip
     if dry_run:
         from graphnetz.cli.show import print_estimate
 

@@ -1,5 +1,9 @@
 """Datasets: cards, loaders, generators, suites, and the ways to bring your own data."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from graphnetz.datasets import (
     biology,
     combinatorial,
@@ -32,11 +36,15 @@ from graphnetz.datasets.custom import (
 )
 from graphnetz.datasets.suites import SUITES
 
-__all__ = [
+if TYPE_CHECKING:
+    from graphnetz.datasets.sources.netz import Netz as Netz
+
+__all__ = [  # noqa: RUF022
     "BENCHMARK_TASKS",
     "CARDS",
     "CATEGORIES",
     "LOADER_REGISTRY",
+    "Netz",
     "SUITES",
     "biology",
     "combinatorial",
@@ -59,3 +67,11 @@ __all__ = [
     "unregister_task",
     "vision",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Netz":  # needs torch, which listing datasets must not import
+        from graphnetz.datasets.sources.netz import Netz
+
+        return Netz
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv
 
-from graphnetz.models._conv import convolve
+import graphnetz.kernels as kernels
+from graphnetz.models._conv import convolve, wide_first
 from graphnetz.models.spec import ALL, register_model
 
 
@@ -34,11 +34,17 @@ class GAT(torch.nn.Module):
         )
         self.dropout = dropout
         self.edge_dim = edge_dim
+        wide_first(self.conv1, in_channels)
+
+    @property
+    def layers(self) -> tuple[torch.nn.Module, ...]:
+        """Convolutions in order; nothing else mixes nodes."""
+        return self.conv1, self.conv2
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
         options = {"edge_attr": data.edge_attr} if self.edge_dim else {}
-        x = F.dropout(data.x, self.dropout, self.training)
-        x = F.elu(convolve(self.conv1, x, data, **options))
-        x = F.dropout(x, self.dropout, self.training)
-        return convolve(self.conv2, x, data, **options)
+        x = kernels.dropout(kernels.input_features(data.x), self.dropout, training=self.training)
+        x = convolve(self.conv1, x, data, layer=0, **options)
+        x = kernels.elu_dropout(x, self.dropout, training=self.training)
+        return convolve(self.conv2, x, data, layer=1, **options)

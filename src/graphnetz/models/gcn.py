@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
-from graphnetz.models._conv import convolve, edge_weight
+import graphnetz.kernels as kernels
+from graphnetz.models._conv import convolve, edge_weight, wide_first
 from graphnetz.models.spec import ALL, register_model
 
 
@@ -23,11 +23,17 @@ class GCN(torch.nn.Module):
         self.conv1 = GCNConv(in_channels, hidden_channels)
         self.conv2 = GCNConv(hidden_channels, out_channels)
         self.dropout = dropout
+        wide_first(self.conv1, in_channels)
+
+    @property
+    def layers(self) -> tuple[torch.nn.Module, ...]:
+        """Convolutions in order; nothing else mixes nodes."""
+        return self.conv1, self.conv2
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
         weight = edge_weight(data)
-        x = convolve(self.conv1, data.x, data, edge_weight=weight).relu()
-        if self.dropout:
-            x = F.dropout(x, self.dropout, self.training)
-        return convolve(self.conv2, x, data, edge_weight=weight)
+        x = kernels.input_features(data.x)
+        x = convolve(self.conv1, x, data, layer=0, constant=True, edge_weight=weight)
+        x = kernels.relu_dropout(x, self.dropout, training=self.training)
+        return convolve(self.conv2, x, data, layer=1, edge_weight=weight)

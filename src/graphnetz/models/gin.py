@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -28,15 +30,13 @@ class GIN(torch.nn.Module):
     def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 3) -> None:
         super().__init__()
         widths = [in_channels] + [hidden_channels] * num_layers
-        self.convs = nn.ModuleList(
-            GINConv(_mlp(a, b), train_eps=True) for a, b in zip(widths, widths[1:], strict=False)
-        )
+        self.convs = nn.ModuleList(GINConv(_mlp(a, b), train_eps=True) for a, b in itertools.pairwise(widths))
         self.head = nn.Linear(hidden_channels, out_channels)
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per graph."""
         x = data.x
-        for conv in self.convs:
-            x = convolve(conv, x, data)
+        for number, conv in enumerate(self.convs):
+            x = convolve(conv, x, data, layer=number, constant=number == 0)
         batch = data.batch if data.batch is not None else x.new_zeros(x.size(0), dtype=torch.long)
         return self.head(global_add_pool(x, batch, size=getattr(data, "num_graphs", None)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+import graphnetz.kernels as kernels
+from graphnetz.models._conv import linear
 from graphnetz.models.spec import ALL, register_model
 
 
@@ -15,6 +16,7 @@ class MLP(torch.nn.Module):
     """Two linear layers per node, with ReLU and dropout between them."""
 
     level = "node"
+    baseline = True
 
     def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5) -> None:
         super().__init__()
@@ -24,5 +26,5 @@ class MLP(torch.nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
-        x = F.dropout(self.first(data.x).relu(), self.dropout, self.training)
+        x = kernels.relu_dropout(linear(self.first, data.x), self.dropout, training=self.training)
         return self.second(x)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 
-from graphnetz.models._conv import convolve
+import graphnetz.kernels as kernels
+from graphnetz.models._conv import convolve, wide_first
 from graphnetz.models.spec import ALL, register_model
 
 
@@ -23,9 +23,15 @@ class GraphSAGE(torch.nn.Module):
         self.conv1 = SAGEConv(in_channels, hidden_channels)
         self.conv2 = SAGEConv(hidden_channels, out_channels)
         self.dropout = dropout
+        wide_first(self.conv1, in_channels)
+
+    @property
+    def layers(self) -> tuple[torch.nn.Module, ...]:
+        """Convolutions in order; nothing else mixes nodes."""
+        return self.conv1, self.conv2
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
-        x = convolve(self.conv1, data.x, data).relu()
-        x = F.dropout(x, self.dropout, self.training)
-        return convolve(self.conv2, x, data)
+        x = convolve(self.conv1, kernels.input_features(data.x), data, layer=0, constant=True)
+        x = kernels.relu_dropout(x, self.dropout, training=self.training)
+        return convolve(self.conv2, x, data, layer=1)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 Replication = Literal["init", "resplit", "fold", "regenerate"]
 """What a seed varies: initialisation on a fixed split, a fresh random split, a fold, fresh data."""
 
+
 @dataclass(frozen=True, eq=False)
 class DatasetCard:
     """Everything the product knows about a dataset before loading it.

@@ -6,8 +6,8 @@ from graphnetz.tasktypes.loop import DivergedError, Fit, evaluate, fit
 
 __all__ = [
     "TASK_TYPES",
-    "DivergedError",
     "Dims",
+    "DivergedError",
     "EncoderBuilder",
     "Fit",
     "Split",

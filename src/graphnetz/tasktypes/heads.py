@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import global_add_pool, global_max_pool, global_mean_pool
 
+import graphnetz.kernels as kernels
 from graphnetz.tasktypes.base import Dims, EncoderBuilder
 
 _POOLS = {"mean": global_mean_pool, "sum": global_add_pool, "max": global_max_pool}
@@ -68,6 +69,8 @@ class LinkHead(nn.Module):
     @staticmethod
     def decode(z: Tensor, edge_label_index: Tensor) -> Tensor:
         """Return one logit per pair."""
+        if kernels.usable(z):
+            return kernels.pair_scores(z, edge_label_index)
         return (z[edge_label_index[0]] * z[edge_label_index[1]]).sum(dim=-1)
 
     def forward(self, data: Data) -> Tensor:

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
+import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError
 from graphnetz.records import Replication
 from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, as_float, task_type, to_numpy
@@ -73,10 +75,11 @@ class NodeClassification(TaskType):
             yield split.data.select(index)
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
-        out = model(batch)
         if isinstance(split.data, PackedGraphs):
-            return self.criterion(out, split.cache["y"][batch.node_id])
-        return self.criterion(out[split.train], split.cache["y"][split.train])
+            return self.criterion(model(batch), split.cache["y"][batch.node_id])
+        field = restricted(model, split)
+        out = model(batch)[split.train] if field is None else model(field)
+        return self.criterion(out, split.cache["y"][split.train])
 
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
         if target.dim() == 2:
@@ -88,6 +91,31 @@ class NodeClassification(TaskType):
             out = model(split.data)
             return {part: out[split.part(part)] for part in parts}
         return {part: torch.cat([model(b) for b in _evaluation(split, part)]) for part in parts}
+
+
+def restricted(model: nn.Module, split: Split) -> Data | None:
+    """The part of the graph that the training loss can see, for models that mix nodes by convolutions only.
+
+    The mathematics is that of the whole graph; nodes more than one hop per layer away from every
+    training node are simply not computed. None where the kernels or the model do not allow it.
+    """
+    layers = getattr(model, "layers", None)
+    data = split.data
+    if not layers or data.get("edge_weight") is not None or data.get("edge_attr") is not None:
+        return None
+    features = kernels.input_features(data.x)
+    if not kernels.can_restrict(layers, features):
+        return None
+    key = f"field_{len(layers)}"
+    if key not in split.cache:
+        field = kernels.receptive_field(
+            data.edge_index, split.train, num_layers=len(layers), num_nodes=int(data.num_nodes or 0)
+        )
+        # Worth the copy only where a good part of the graph is out of reach.
+        small = field.nodes.size < 0.9 * int(data.num_nodes or 0)
+        split.cache[key] = Data(x=field.rows(features), field=field) if small else None
+    chosen: Data | None = split.cache[key]
+    return chosen
 
 
 def _evaluation(split: Split, part: str) -> list[Any]:

@@ -95,7 +95,8 @@ def pack(graphs: Sequence[Data], *, node_targets: Sequence[str] = ()) -> PackedG
     attributes = edge_features(graphs)
     if attributes is not None:
         columns["edge"]["edge_attr"] = torch.cat(attributes)
-    for key in graphs[0].keys():
+    names = graphs[0].keys()  # a method of Data: iterating the graph itself gives pairs
+    for key in names:
         if key in _SKIP or key not in graphs[0]:
             continue
         values = [graph.get(key) for graph in graphs]
