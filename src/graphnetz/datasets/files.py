@@ -107,8 +107,13 @@ def from_networkx(graph: Any, *, label: str | None = None, features: tuple[str, 
         names=tuple(str(node) for node in names),
         edge_columns=columns,
         features=_node_matrix(graph, features) if features else None,
-        labels=None if label is None else np.array([graph.nodes[n].get(label) for n in names], dtype=object),
+        labels=_node_labels(graph, label),
     )
+
+
+def _node_labels(graph: Any, key: str | None) -> np.ndarray | None:
+    values = [] if key is None else [value for _, value in graph.nodes(data=key)]
+    return np.array(values, dtype=object) if any(value is not None for value in values) else None
 
 
 def _node_matrix(graph: Any, keys: tuple[str, ...]) -> np.ndarray:
@@ -212,11 +217,18 @@ def _frame_of(table: Any, what: str) -> Any:
     if not path.is_file():
         raise DataError(f"The {what} file {str(path)!r} does not exist.")
     try:
-        frame = pd.read_csv(path, sep=None, engine="python", skipinitialspace=True)
+        frame = pd.read_csv(path, sep=_delimiter(path), skipinitialspace=True)
     except Exception as error:
         raise DataError(f"The {what} file {path.name!r} is not a CSV table ({error}).") from error
     frame.columns = [str(column).strip().lstrip("#").strip() for column in frame.columns]
     return frame
+
+
+def _delimiter(path: Path) -> str:
+    """Return what separates the columns of the header; a table of one column has none, so a comma."""
+    with path.open(encoding="utf-8") as stream:
+        header = stream.readline()
+    return next((mark for mark in (",", ";", "\t") if mark in header), r"\s+" if " " in header.strip("# \n") else ",")
 
 
 def _column(frame: Any, names: tuple[str, ...], position: int, what: str) -> Any:

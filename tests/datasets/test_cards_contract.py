@@ -1,0 +1,213 @@
+"""What every card promises; the cards that need no download are loaded and counted."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import UnknownNameError, UsageError
+from graphnetz.datasets import (
+    BENCHMARK_TASKS,
+    CARDS,
+    CATEGORIES,
+    LOADER_REGISTRY,
+    dataset,
+    find_task,
+    iter_benchmark_tasks,
+    list_datasets,
+    task_of,
+)
+
+SMALLER = {
+    "pattern": {"train": 20, "val": 5, "test": 5},
+    "cluster": {"train": 20, "val": 5, "test": 5},
+    "cycles": {"train": 20, "val": 5, "test": 5},
+    "graph_theory_prop": {"train": 20, "val": 5, "test": 5},
+}
+OFFLINE = [name for name in CARDS if CARDS[name].offline]
+SEEDED = [name for name in OFFLINE if CARDS[name].seeded]
+TASK_TYPES = {"node_cls", "graph_cls", "graph_reg", "link_pred", "edge_cls", "multi_reg"}
+
+
+def _graphs(loaded):
+    return [loaded] if isinstance(loaded, Data) else [loaded[i] for i in range(len(loaded))]
+
+
+def _load(name, **options):
+    return CARDS[name].loader("nowhere", **SMALLER.get(name, {}), **options)
+
+
+@pytest.mark.parametrize("name", list(CARDS))
+def test_card_is_complete(name):
+    card = CARDS[name]
+    assert card.name == name
+    assert card.category in CATEGORIES
+    assert card.serves
+    assert set(card.serves) <= TASK_TYPES
+    assert all(isinstance(epochs, int) and epochs > 0 for epochs in card.serves.values())
+    assert card.title
+    assert card.source
+    assert card.licence
+    assert card.citation
+    assert card.loader.__doc__
+    assert len(inspect.signature(card.loader).parameters) >= 1
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_offline_card_loads_what_it_says(name):
+    card, graphs = CARDS[name], _graphs(_load(name))
+    if name not in SMALLER:
+        assert card.graphs is None or card.graphs == len(graphs)
+        assert card.nodes is None or card.nodes == sum(g.num_nodes for g in graphs)
+        assert card.edges is None or card.edges == sum(g.num_edges for g in graphs)
+    for data in graphs[:20]:
+        data.validate()
+        assert data.num_edges > 0
+        if card.features is not None:
+            assert data.x.shape == (data.num_nodes, card.features)
+            assert torch.isfinite(data.x.float()).all()
+    _CHECKS_RUN = [_CHECKS[kind](graphs, card) for kind in card.serves]
+    assert len(_CHECKS_RUN) == len(card.serves)
+
+
+def _check_node(graphs, card):
+    labels = torch.cat([g.y for g in graphs])
+    assert labels.min() == 0
+    assert labels.unique().numel() >= 2
+    if len(graphs) == 1:
+        masks = torch.stack([graphs[0][key] for key in ("train_mask", "val_mask", "test_mask")])
+        assert masks.dtype == torch.bool
+        assert (masks.sum(0) <= 1).all()
+        assert (masks.flatten(1).sum(1) > 0).all()
+    if set(card.serves) == {"node_cls"} and card.classes is not None:
+        assert labels.unique().numel() == card.classes
+
+
+def _check_graph(graphs, card):
+    targets = torch.cat([g.y.reshape(1, -1) for g in graphs])
+    assert len(targets) == len(graphs) >= 100 or card.name in SMALLER
+    if not targets.is_floating_point() and card.classes is not None:
+        assert targets.unique().numel() == card.classes
+
+
+def _check_edges(graphs, card):
+    for data in graphs:
+        assert data.edge_label.shape == (data.num_edges,)
+    assert torch.cat([g.edge_label for g in graphs]).unique().tolist() == list(range(card.classes))
+
+
+def _check_link(graphs, card):
+    first = graphs[0]
+    pairs = {frozenset(pair) for pair in first.edge_index.T.tolist()}
+    assert len(pairs) >= 20
+    if hasattr(first, "train_edge_index"):
+        assert first.num_relations > int(first.edge_type.max())
+
+
+def _check_multi(graphs, card):
+    for data in graphs:
+        assert data.y_node.size(0) == data.num_nodes
+        assert data.y_graph.size(0) == 1
+
+
+_CHECKS = {
+    "node_cls": _check_node,
+    "graph_cls": _check_graph,
+    "graph_reg": _check_graph,
+    "edge_cls": _check_edges,
+    "link_pred": _check_link,
+    "multi_reg": _check_multi,
+}
+
+
+def _content(loaded):
+    return [value for g in _graphs(loaded)[:10] for _, value in sorted(g.to_dict().items()) if torch.is_tensor(value)]
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_same_seed_same_data(name):
+    first, again = _content(_load(name)), _content(_load(name))
+    assert len(first) == len(again)
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_other_seed_other_data(name):
+    first, other = _content(_load(name, seed=1)), _content(_load(name, seed=2))
+    assert len(first) != len(other) or not all(
+        a.shape == b.shape and torch.equal(a, b) for a, b in zip(first, other, strict=True)
+    )
+    assert task_of(name).replication == "regenerate"
+
+
+def test_global_random_state_is_left_alone():
+    import numpy as np
+
+    before, torch_before = np.random.get_state()[1].copy(), torch.get_rng_state()
+    for name in ("random_tsp", "internet_as_simulated", "graph_properties", "p2p_botnet"):
+        _load(name)
+    assert (np.random.get_state()[1] == before).all()
+    assert torch.equal(torch.get_rng_state(), torch_before)
+
+
+def test_registries_derive_from_the_cards():
+    assert list(LOADER_REGISTRY) == list(CATEGORIES)
+    listed = {
+        (category, kind, name)
+        for category, kinds in LOADER_REGISTRY.items()
+        for kind, rows in kinds.items()
+        for name, _ in rows
+    }
+    assert listed == {(card.category, kind, card.name) for card in CARDS.values() for kind in card.serves}
+    curated = {(c, kind, t.card.name) for c, kinds in BENCHMARK_TASKS.items() for kind, ts in kinds.items() for t in ts}
+    assert curated == {(card.category, kind, card.name) for card in CARDS.values() for kind in card.curated}
+    assert {kind for kinds in BENCHMARK_TASKS.values() for kind in kinds} <= TASK_TYPES - {"edge_cls", "multi_reg"}
+
+
+def test_task_names_are_unique_and_found():
+    names = [task_of(card, kind).name for card in CARDS.values() for kind in card.serves]
+    assert len(names) == len(set(names))
+    for name in names:
+        assert find_task(name).name == name
+    assert find_task("random_tsp").task_type == "link_pred"
+    assert find_task("random_tsp_edge_cls").task_type == "edge_cls"
+    with pytest.raises(UnknownNameError, match="Did you mean 'random_tsp'"):
+        find_task("random_tps")
+
+
+def test_listing_filters():
+    assert set(list_datasets("combinatorial", "edge_cls")) <= set(list_datasets("combinatorial")) < set(list_datasets())
+    assert next(t.name for t in iter_benchmark_tasks("physics", "link_pred")) == "ising_lattice"
+    with pytest.raises(UnknownNameError, match="Did you mean 'social'"):
+        list_datasets("socal")
+    with pytest.raises(UnknownNameError, match="category"):
+        list(iter_benchmark_tasks("socal"))
+
+
+def test_wrong_declarations_are_refused():
+    def loader(_root):
+        """Never called."""
+
+    with pytest.raises(UnknownNameError, match="category"):
+        dataset("sociall", serves={"node_cls": 1})
+    with pytest.raises(UsageError, match="curated"):
+        dataset("social", serves={"node_cls": 1}, curated=("link_pred",))
+    with pytest.raises(UsageError, match="already registered"):
+        dataset("social", serves={"node_cls": 1}, name="random_tsp")(loader)
+    with pytest.raises(UsageError, match="plain file name"):
+        dataset("social", serves={"node_cls": 1}, name="../x")(loader)
+    with pytest.raises(UsageError, match="does not serve"):
+        task_of("random_tsp", "node_cls")
+    assert "../x" not in CARDS
+
+
+def test_listing_needs_no_heavy_import():
+    code = (
+        "import sys, graphnetz.datasets as d; d.list_datasets(); "
+        "print([m for m in ('torch', 'scipy', 'pandas', 'sklearn', 'networkx', 'numba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "[]"
