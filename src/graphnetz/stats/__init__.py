@@ -4,6 +4,7 @@ from graphnetz.stats.bayes import BayesResult, bayes_signed_rank
 from graphnetz.stats.boundaries import SPENDING, nominal_levels
 from graphnetz.stats.corrections import CORRECTIONS, adjust
 from graphnetz.stats.equivalence import TostResult, tost
+from graphnetz.stats.hierarchical import HierarchicalResult, hierarchical
 from graphnetz.stats.intervals import INTERVALS, Interval, binomial_error, corrected_interval, interval
 from graphnetz.stats.paired import PAIRED_TESTS, PairedTest, TestOutcome, paired_test
 from graphnetz.stats.power import (
@@ -36,6 +37,7 @@ __all__ = [
     "SPENDING",
     "BayesResult",
     "FriedmanResult",
+    "HierarchicalResult",
     "Interval",
     "NemenyiResult",
     "PairedTest",
@@ -54,6 +56,7 @@ __all__ = [
     "decide",
     "friedman",
     "friedman_chi2",
+    "hierarchical",
     "interval",
     "minimum_detectable_effect",
     "nemenyi",

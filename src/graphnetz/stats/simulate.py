@@ -1,6 +1,7 @@
 """Simulated benchmarks with a known truth, to measure what the statistics promise.
 
-Every function is pure and vectorised over replicates: arguments in, a share of replicates out. The
+Every function is pure: arguments in, a share of replicates out. All but the hierarchical one are
+vectorised over replicates. The
 batch formulas are the same as those of the single-comparison functions; the tests hold them equal.
 """
 
@@ -16,6 +17,7 @@ from scipy import special
 from graphnetz._core.registry import Registry
 from graphnetz.stats._common import Bools, Floats, variance_factor
 from graphnetz.stats.corrections import CORRECTIONS
+from graphnetz.stats.hierarchical import hierarchical
 from graphnetz.stats.intervals import student_quantile
 from graphnetz.stats.paired import exact_signed_rank_p
 from graphnetz.stats.ranks import nemenyi
@@ -252,3 +254,35 @@ def detection_rate(effect: float, sd: float, n: int, *, replicates: int = 5000, 
     """Share of simulated comparisons in which the paired t-test finds a true difference."""
     d = np.random.default_rng([seed, n]).normal(effect, sd, (replicates, n))
     return float((t_p_rows(d) <= 0.05).mean())
+
+
+def hierarchical_rates(
+    *,
+    tasks: int = 10,
+    seeds: int = 10,
+    tau: float = 0.01,
+    sd: float = 0.01,
+    margin: float = 0.005,
+    replicates: int = 200,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Coverage of the hierarchical model for a new task and for the population mean (true value 0.005).
+
+    ``p_right`` is the mean predicted probability that a new task exceeds the margin, ``share_right``
+    how often it did.
+    """
+    rng = np.random.default_rng([seed, tasks, seeds])
+    truth = 0.005
+    rows = np.empty((replicates, 4))
+    for row in rows:
+        delta = rng.normal(truth, tau, tasks)
+        new = rng.normal(truth, tau)
+        found = hierarchical(list(rng.normal(delta[:, None], sd, (tasks, seeds))), margin=margin)
+        row[:] = (
+            found.new_low <= new <= found.new_high,
+            found.mean_low <= truth <= found.mean_high,
+            found.p_right,
+            new > margin,
+        )
+    names = ("new_task", "mean", "p_right", "share_right")
+    return {name: float(value) for name, value in zip(names, rows.mean(axis=0), strict=True)}
