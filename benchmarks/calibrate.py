@@ -21,9 +21,11 @@ from graphnetz.stats.simulate import (
     equivalence_rate,
     familywise_rates,
     friedman_rates,
+    hierarchical_rates,
     monte_carlo_error,
     resampling_rates,
 )
+from graphnetz.stats.simulate_sequential import NOISE, SequentialRates, peeking_rates, sequential_rates
 
 RESULTS = Path(__file__).resolve().parent / "results" / "calibration.json"
 
@@ -131,12 +133,62 @@ def decisions(replicates: int) -> Iterator[Figure]:
         )
 
 
+def sequential(benchmarks: int) -> Iterator[Figure]:
+    """Five models, ten tasks, looks at 5, 10, ..., 30 seeds, margin 0.01, seed deviation 0.005."""
+    families = benchmarks * 10
+    for name, value in peeking_rates(benchmarks=benchmarks).items():
+        promised = at_most(0.05, families) if name == "one pair, nominal levels" else None
+        yield Figure("false differences, six looks, normal scores", name, value, families, high=promised)
+    edge, mixed = (0.0, 0.0, 0.01, 0.01, 0.01), (0.0, 0.0, 0.003, 0.01, 0.02)
+    for spending in ("obrien_fleming", "pocock"):
+        for noise in NOISE:
+            label = f"{noise}, {spending}"
+            null = sequential_rates(noise, spending=spending, margin=float("nan"), benchmarks=benchmarks)
+            yield _family("sequential: task with a false difference", label, null.false_different, families)
+            some = sequential_rates(noise, spending=spending, offsets=mixed, benchmarks=benchmarks)
+            yield _family("sequential: the same, some models differ", label, some.false_different, families)
+            close = sequential_rates(noise, spending=spending, offsets=edge, benchmarks=benchmarks)
+            yield _family("sequential: task with a false equivalence", label, close.false_equivalent, families)
+            yield _family("sequential: task with an interval that misses", label, close.interval_miss, families)
+            yield from _costs(label, some, families)
+        shared = sequential_rates(spending=spending, correlation=0.1, margin=float("nan"), benchmarks=benchmarks)
+        label = f"normal, {spending}, split correlation 0.1"
+        yield _family("sequential: task with a false difference", label, shared.false_different, families)
+
+
+def _family(group: str, name: str, value: float, families: int) -> Figure:
+    return Figure(group, name, value, families, high=at_most(0.05, families))
+
+
+def _costs(label: str, rates: SequentialRates, families: int) -> Iterator[Figure]:
+    group = "sequential: offsets 0, 0, 0.003, 0.01, 0.02"
+    yield Figure(group, f"{label}: share of the 30-seed cells run", rates.cells, families)
+    yield Figure(group, f"{label}: comparisons decided", rates.decided, families)
+    yield Figure(group, f"{label}: decisions that are true", rates.agreement, families)
+
+
+def population(replicates: int) -> Iterator[Figure]:
+    for tasks, seeds, tau in ((10, 10, 0.01), (5, 5, 0.01), (20, 10, 0.002)):
+        rates = hierarchical_rates(tasks=tasks, seeds=seeds, tau=tau, replicates=replicates)
+        setting = f"{tasks} tasks, {seeds} seeds, spread {tau}"
+        for name in ("new_task", "mean"):
+            low = 0.95 - 3 * monte_carlo_error(0.95, replicates)
+            yield Figure("coverage of 95 % hierarchical intervals", f"{name}, {setting}", rates[name], replicates, low)
+        group = "probability of exceeding the margin on a new task"
+        slack = 3 * monte_carlo_error(0.5, replicates)
+        predicted = rates["p_right"]
+        name = f"{setting}, predicted {predicted:.3f}"
+        yield Figure(group, name, rates["share_right"], replicates, predicted - slack, predicted + slack)
+
+
 SUITES = {
     "intervals": (intervals, 20_000),
     "families": (families, 5_000),
     "splits": (splits, 100_000),
     "rankings": (rankings, 20_000),
     "decisions": (decisions, 100_000),
+    "sequential": (sequential, 1_000),
+    "population": (population, 1_000),
 }
 
 
@@ -151,10 +203,8 @@ def main() -> int:
     for name in arguments.only or SUITES:
         suite, replicates = SUITES[name]
         for figure in suite(replicates // 10 if arguments.quick else replicates):
-            if not figures or figures[-1].group != figure.group:
-                print(f"\n{figure.group}")
             mark = "      " if figure.low is None and figure.high is None else "kept  " if figure.kept else "MISSED"
-            print(f"  {mark}  {figure.name:<48} {figure.value:7.4f} +- {figure.error:.4f}", flush=True)
+            print(f"{mark}  {figure.group} | {figure.name}: {figure.value:.4f} +- {figure.error:.4f}", flush=True)
             figures.append(figure)
     missed = [figure for figure in figures if not figure.kept]
     if not arguments.quick and not arguments.only:
