@@ -1,0 +1,233 @@
+"""The performance bank: what was measured, on which graph, with which configuration, at what cost."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphnetz._core.errors import DataError, UsageError
+from graphnetz._core.paths import atomic_write
+from graphnetz.selection.metafeatures import feature_names, meta_features
+from graphnetz.selection.space import Configuration
+
+FloatArray = npt.NDArray[np.float64]
+
+BANK_SCHEMA = 1
+FEATURE_SET = "extended"
+
+
+@dataclass(frozen=True, eq=False)
+class BankGraph:
+    """A known graph: its meta-features and where it comes from."""
+
+    name: str
+    features: FloatArray
+    nodes: int
+    edges: int
+    domain: str = ""
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class PerformanceRecord:
+    """One measurement. ``value`` is the headline metric, greater is better."""
+
+    graph: str
+    configuration: Configuration
+    task_type: str
+    value: float
+    metric: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict, compare=False)
+    seconds: float = float("nan")
+    memory: float = float("nan")
+    seed: int = 0
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """What makes a record unique: graph, configuration, task type, seed."""
+        return self.graph, self.configuration.name, self.task_type, self.seed
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Mean performance and cost per graph and configuration; NaN where nothing was measured."""
+
+    graphs: tuple[str, ...]
+    configurations: tuple[Configuration, ...]
+    P: FloatArray
+    M: FloatArray
+    seconds: FloatArray
+    memory: FloatArray
+    size: FloatArray
+    metric: str = ""
+
+
+class PerformanceBank:
+    """Records and the graphs they were measured on; grows by `add` and `merge`.
+
+    Examples
+    --------
+    >>> bank = PerformanceBank()
+    >>> _ = bank.add_graph("triangle", np.array([[0, 1, 2], [1, 2, 0]]))
+    >>> bank.add(PerformanceRecord("triangle", Configuration("Jaccard"), "link_pred", 0.9))
+    >>> len(bank)
+    1
+    """
+
+    def __init__(self) -> None:
+        self.graphs: dict[str, BankGraph] = {}
+        self._records: dict[tuple[str, str, str, int], PerformanceRecord] = {}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @property
+    def records(self) -> tuple[PerformanceRecord, ...]:
+        """All records, in order of arrival."""
+        return tuple(self._records.values())
+
+    @property
+    def task_types(self) -> tuple[str, ...]:
+        """Task types with at least one record."""
+        return tuple(sorted({record.task_type for record in self._records.values()}))
+
+    def add_graph(self, name: str, graph: Any, *, domain: str = "", origin: str = "") -> BankGraph:
+        """Describe a graph (anything `as_graph` reads) and file it under ``name``."""
+        from graphnetz.selection.graph import as_graph
+
+        one = as_graph(graph)
+        entry = BankGraph(name, meta_features(one, FEATURE_SET), one.num_nodes, one.num_edges, domain, origin)
+        self.graphs[name] = entry
+        return entry
+
+    def add(self, record: PerformanceRecord) -> None:
+        """File a record; a second one with the same key replaces the first."""
+        if record.graph not in self.graphs:
+            raise UsageError(f"The bank does not know the graph {record.graph!r}. Call add_graph first.")
+        self._records[record.key] = record
+
+    def merge(self, other: PerformanceBank) -> PerformanceBank:
+        """Return a bank with the graphs and records of both; ``other`` wins where both have one."""
+        out = PerformanceBank()
+        for bank in (self, other):
+            out.graphs.update(bank.graphs)
+            out._records.update(bank._records)
+        return out
+
+    def matrix(self, task_type: str) -> Matrix:
+        """Arrange the records of one task type; seeds are averaged."""
+        chosen = [record for record in self._records.values() if record.task_type == task_type]
+        if not chosen:
+            known = ", ".join(self.task_types) or "none"
+            raise UsageError(f"The bank has no records for {task_type!r}. It has: {known}. Collect some first.")
+        graphs = tuple(dict.fromkeys(record.graph for record in chosen))
+        columns = tuple(dict.fromkeys(record.configuration for record in chosen))
+        row = {name: i for i, name in enumerate(graphs)}
+        column = {item: j for j, item in enumerate(columns)}
+        where = np.array([(row[r.graph], column[r.configuration]) for r in chosen]).T
+        tables = []
+        for values in ([r.value for r in chosen], [r.seconds for r in chosen], [r.memory for r in chosen]):
+            tables.append(_mean_table(where, np.asarray(values, dtype=np.float64), (len(graphs), len(columns))))
+        entries = [self.graphs[name] for name in graphs]
+        size = np.array([entry.nodes + entry.edges for entry in entries], dtype=np.float64)
+        M = np.stack([entry.features for entry in entries])
+        return Matrix(graphs, columns, tables[0], M, tables[1], tables[2], size, chosen[0].metric)
+
+    def save(self, path: str | Path) -> None:
+        """Write one compressed ``.npz`` without pickles; the file appears whole or not at all."""
+        records, graphs = self.records, list(self.graphs.values())
+        configurations = list(dict.fromkeys(record.configuration for record in records))
+        metrics = sorted({key for record in records for key in record.metrics})
+        row = {graph.name: i for i, graph in enumerate(graphs)}
+        column = {item: j for j, item in enumerate(configurations)}
+        header = {
+            "schema": BANK_SCHEMA,
+            "feature_names": list(feature_names(FEATURE_SET)),
+            "graphs": [[g.name, g.nodes, g.edges, g.domain, g.origin] for g in graphs],
+            "configurations": [item.to_json() for item in configurations],
+            "metrics": metrics,
+            "records": [[r.task_type, r.metric] for r in records],
+        }
+        width = len(header["feature_names"])  # type: ignore[arg-type]
+        buffer = io.BytesIO()
+        np.savez_compressed(
+            buffer,
+            header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+            features=np.array([g.features for g in graphs]).reshape(len(graphs), width),
+            index=np.array([[row[r.graph], column[r.configuration], r.seed] for r in records], dtype=np.int64).reshape(
+                -1, 3
+            ),
+            values=np.array([[r.value, r.seconds, r.memory] for r in records], dtype=np.float64).reshape(-1, 3),
+            metrics=np.array([[r.metrics.get(m, np.nan) for m in metrics] for r in records]).reshape(
+                len(records), len(metrics)
+            ),
+        )
+        with atomic_write(path, "wb") as stream:
+            stream.write(buffer.getvalue())  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> PerformanceBank:
+        """Read a bank; without a path the one that ships with the package (empty when there is none)."""
+        if path is None:
+            shipped = resources.files("graphnetz.selection") / "shipped" / "bank.npz"
+            return _parse(shipped.read_bytes(), "shipped bank") if shipped.is_file() else cls()
+        try:
+            return _parse(Path(path).read_bytes(), Path(path).name)
+        except OSError as error:
+            raise DataError(f"Cannot read the bank {str(path)!r}: {error.strerror}. Give a saved bank.") from error
+
+    @classmethod
+    def from_records(cls, graphs: Mapping[str, Any], records: Iterable[PerformanceRecord]) -> PerformanceBank:
+        """Build a bank from graphs by name and records on them."""
+        bank = cls()
+        for name, graph in graphs.items():
+            bank.add_graph(name, graph)
+        for record in records:
+            bank.add(record)
+        return bank
+
+
+def _mean_table(where: npt.NDArray[np.int64], values: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    total, count = np.zeros(shape), np.zeros(shape)
+    known = np.isfinite(values)
+    np.add.at(total, tuple(where[:, known]), values[known])
+    np.add.at(count, tuple(where[:, known]), 1.0)
+    return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
+
+
+def _parse(content: bytes, name: str) -> PerformanceBank:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as data:
+            header = json.loads(data["header"].tobytes())
+            arrays = {key: data[key] for key in ("features", "index", "values", "metrics")}
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        raise DataError(f"{name!r} is not a performance bank ({error}). Give a file written by save().") from error
+    if header.get("schema") != BANK_SCHEMA:
+        raise DataError(f"{name!r} has the bank schema {header.get('schema')}, this version reads {BANK_SCHEMA}.")
+    if tuple(header["feature_names"]) != feature_names(FEATURE_SET):
+        raise DataError(f"{name!r} was written with other meta-features. Collect it again with this version.")
+    bank = PerformanceBank()
+    for row, (graph, nodes, edges, domain, origin) in zip(arrays["features"], header["graphs"], strict=True):
+        bank.graphs[graph] = BankGraph(graph, row, int(nodes), int(edges), domain, origin)
+    names = list(bank.graphs)
+    configurations = [Configuration.from_json(item) for item in header["configurations"]]
+    for (task_type, metric), (g, c, seed), (value, seconds, memory), extra in zip(
+        header["records"], arrays["index"], arrays["values"], arrays["metrics"], strict=True
+    ):
+        metrics = {key: float(v) for key, v in zip(header["metrics"], extra, strict=True) if np.isfinite(v)}
+        bank.add(
+            PerformanceRecord(
+                *(names[g], configurations[c], task_type, float(value), metric, metrics),
+                *(float(seconds), float(memory), int(seed)),
+            )
+        )
+    return bank

@@ -1,0 +1,248 @@
+"""Meta-features: a graph as one row of numbers (Park et al., 2022 and 2023).
+
+A feature set is a list of extractors. An extractor either describes the graph with a few named
+scalars, or returns one value per node or edge, which is summarised by the 63 statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz._core.registry import Registry
+from graphnetz.selection import attributes
+from graphnetz.selection.graph import Graph, as_graph
+from graphnetz.selection.orbits import ORBITS
+from graphnetz.selection.statistics63 import STATISTICS, statistics63
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """A function of a `Graph`. Without ``names`` it returns a distribution, else one value per name."""
+
+    name: str
+    compute: Callable[[Graph], Any]
+    names: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the features this extractor contributes."""
+        if self.names:
+            return self.names
+        return tuple(f"{self.name}_{statistic}" for statistic in STATISTICS)
+
+    def __call__(self, graph: Graph) -> FloatArray:
+        """Return the features of ``graph``, in the order of `columns`."""
+        raw = self.compute(graph)
+        if not self.names:
+            return statistics63(raw)
+        values = np.atleast_1d(np.asarray(raw, dtype=np.float64))
+        if values.shape != (len(self.names),):
+            raise UsageError(
+                f"The extractor {self.name!r} returned {values.shape} values for {len(self.names)} names. "
+                "Return one value per name."
+            )
+        return values
+
+
+EXTRACTORS: Registry[Extractor] = Registry("meta-feature extractor", entry_points="graphnetz.extractors")
+FEATURE_SETS: Registry[tuple[str, ...]] = Registry("feature set")
+
+
+def extractor(name: str, *, names: Iterable[str] = ()) -> Callable[[Callable[[Graph], Any]], Callable[[Graph], Any]]:
+    """Register a function as a meta-feature extractor.
+
+    Parameters
+    ----------
+    name
+        Name by which a feature set refers to it: ``meta_features(graph, set="regular+name")``.
+    names
+        Names of the scalars it returns. Left out, the function returns a distribution over nodes
+        or edges and contributes its 63 statistics.
+
+    Examples
+    --------
+    >>> @extractor("squared_degree")
+    ... def squared_degree(graph):
+    ...     return graph.simple_degree ** 2
+    >>> len(feature_names("compact+squared_degree"))
+    121
+    >>> _ = EXTRACTORS.remove("squared_degree")
+    """
+
+    def file(function: Callable[[Graph], Any]) -> Callable[[Graph], Any]:
+        EXTRACTORS.add(name, Extractor(name, function, tuple(names)))
+        return function
+
+    return file
+
+
+def feature_names(set: str | Iterable[str] = "regular") -> tuple[str, ...]:
+    """Names of the features of ``set``, in the order of `meta_features`."""
+    return tuple(column for member in _members(set) for column in EXTRACTORS[member].columns)
+
+
+def meta_features(graph: Any, set: str | Iterable[str] = "regular") -> FloatArray:
+    """Compute the meta-features of one graph.
+
+    Parameters
+    ----------
+    graph
+        Anything `as_graph` reads.
+    set
+        ``"regular"`` (318), ``"graphlets"`` (756), ``"compact"`` (58), ``"reg+graphlets"`` (1074),
+        ``"extended"`` (labels and node features too; NaN where the graph has none), the name of an
+        extractor, or several of these joined by ``+`` or given as a sequence.
+
+    Examples
+    --------
+    >>> meta_features(np.array([[0, 1, 2], [1, 2, 0]]), "compact")[:2].tolist()
+    [3.0, 3.0]
+    """
+    one = as_graph(graph)
+    return np.concatenate([EXTRACTORS[member](one) for member in _members(set)])
+
+
+def _members(set_: str | Iterable[str]) -> tuple[str, ...]:
+    parts: list[str] = [set_] if isinstance(set_, str) and set_ in FEATURE_SETS else []
+    if not parts:
+        parts = set_.split("+") if isinstance(set_, str) else list(set_)
+    members: list[str] = []
+    for part in parts:
+        if part in FEATURE_SETS:
+            members.extend(FEATURE_SETS[part])
+        elif part in EXTRACTORS:
+            members.append(part)
+        else:
+            raise unknown_name("feature set", part, [*FEATURE_SETS, *EXTRACTORS])
+    if not members:
+        raise UsageError(f"The feature set {set_!r} is empty. Known: {', '.join(FEATURE_SETS)}.")
+    return tuple(dict.fromkeys(members))
+
+
+def _looped_degree(graph: Graph) -> npt.NDArray[np.int64]:
+    return graph.simple_degree + graph.loops
+
+
+@extractor("density", names=("density", "density_symmetrised"))
+def density(graph: Graph) -> list[float]:
+    """Share of the adjacency matrix that is filled, as given and after symmetrising."""
+    n = graph.num_nodes
+    full = len(graph.indices) + int(graph.loops.sum())
+    pairs = n * (n - 1)
+    return [graph.entries / pairs, full / pairs] if pairs else [0.0, 0.0]
+
+
+@extractor("assortativity", names=("assortativity",))
+def assortativity(graph: Graph) -> list[float]:
+    """Degree correlation over edges; 0 where all degrees are equal."""
+    d = graph.simple_degree.astype(np.float64)
+    weight = d.sum()
+    mean = (d * d).sum() / weight
+    variance = (d * (d - mean) ** 2).sum() / weight
+    if variance <= 1e-12 * max(mean * mean, 1.0):
+        return [0.0]
+    ends = d[graph.edges] - mean
+    return [float((ends[:, 0] * ends[:, 1]).sum() * 2 / weight / variance)]
+
+
+@extractor("assortativity_capped", names=("assortativity_capped",))
+def assortativity_capped(graph: Graph) -> list[float]:
+    """The value that published feature files hold: 0 where a degree reaches 1000."""
+    return [0.0] if graph.simple_degree.max() >= 1000 else assortativity(graph)
+
+
+@extractor("degree")
+def degree(graph: Graph) -> npt.NDArray[np.int64]:
+    """Neighbours of each node; a self-loop counts once."""
+    return _looped_degree(graph)
+
+
+@extractor("core")
+def core(graph: Graph) -> npt.NDArray[np.int64]:
+    """Core number of each node."""
+    return graph.core_numbers
+
+
+@extractor("pagerank")
+def pagerank(graph: Graph) -> FloatArray:
+    """PageRank of each node."""
+    return graph.pagerank
+
+
+@extractor("wedges")
+def wedges(graph: Graph) -> npt.NDArray[np.int64]:
+    """Paths of length two centred at each node."""
+    d = _looped_degree(graph)
+    return d * (d - 1) // 2
+
+
+@extractor("triangles")
+def triangles(graph: Graph) -> npt.NDArray[np.int64]:
+    """Triangles at each node."""
+    return graph.node_triangles
+
+
+def _orbit(position: int) -> Callable[[Graph], npt.NDArray[np.int64]]:
+    def counts(graph: Graph) -> npt.NDArray[np.int64]:
+        return graph.orbits[:, position]
+
+    return counts
+
+
+for _position, _orbit_name in enumerate(ORBITS):
+    EXTRACTORS.add(f"orbit_{_orbit_name}", Extractor(f"orbit_{_orbit_name}", _orbit(_position)))
+
+_COMPACT = (
+    *("nodes", "edges", "density", "degree_max", "degree_mean", "assortativity", "clustering"),
+    *("triangles", "triangles_edge_max", "triangles_edge_mean_positive"),
+    *("clique4", "clique4_edge_max", "clique4_edge_mean_positive", "core_max", "core_median", "core_mean"),
+    *(f"fraction_{name}" for name in ("path4", "claw", "cycle4", "paw", "diamond", "clique4")),
+    *(f"orbit_{name}_{statistic}" for statistic in ("median", "mean", "max") for name in ORBITS),
+)
+
+
+@extractor("compact", names=_COMPACT)
+def compact(graph: Graph) -> FloatArray:
+    """The 58 features of the compact set, with true clique counts."""
+    orbits = graph.orbits
+    d = graph.simple_degree[graph.simple_degree > 0]
+    nodes, edges = len(d), graph.num_edges
+    total = orbits.sum(axis=0)
+    triangle_total = total[1] / 3
+    wedge_total = float((d * (d - 1) // 2).sum())
+    kinds = np.array([total[3], total[4] / 3, total[5] / 4, total[6], total[10], total[11] / 6])
+    cores = graph.core_numbers[graph.simple_degree > 0]
+    share = kinds / kinds.sum() if kinds.sum() else np.zeros(6)
+    head = [
+        *(nodes, edges, 2 * edges / (nodes * (nodes - 1)), d.max(), d.mean(), assortativity(graph)[0]),
+        *(3 * triangle_total / wedge_total if wedge_total else 0.0, triangle_total),
+        *(orbits[:, 1].max(), _mean_positive(orbits[:, 1]), kinds[5], orbits[:, 11].max()),
+        *(_mean_positive(orbits[:, 11]), cores.max(), np.median(cores), cores.mean()),
+    ]
+    return np.concatenate([head, share, np.median(orbits, axis=0), orbits.mean(axis=0), orbits.max(axis=0)])
+
+
+def _mean_positive(values: npt.NDArray[np.int64]) -> float:
+    positive = values[values > 0]
+    return float(positive.mean()) if len(positive) else 0.0
+
+
+EXTRACTORS.add("labels", Extractor("labels", attributes.label_features, attributes.LABEL_NAMES))
+EXTRACTORS.add("features", Extractor("features", attributes.node_feature_features, attributes.FEATURE_NAMES))
+
+_REGULAR = ("density", "assortativity", "degree", "core", "pagerank", "wedges", "triangles")
+_GRAPHLETS = tuple(f"orbit_{name}" for name in ORBITS)
+FEATURE_SETS.add("regular", _REGULAR)
+FEATURE_SETS.add("regular_published", ("density", "assortativity_capped", *_REGULAR[2:]))
+FEATURE_SETS.add("graphlets", _GRAPHLETS)
+FEATURE_SETS.add("compact", ("compact",))
+FEATURE_SETS.add("reg+graphlets", (*_REGULAR, *_GRAPHLETS))
+FEATURE_SETS.add("extended", (*_REGULAR, "compact", "labels", "features"))
