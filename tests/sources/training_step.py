@@ -9,7 +9,7 @@ from graphnetz.models import GCN
 from graphnetz.tasktypes import TASK_TYPES
 
 
-def train_one_epoch(dataset, kind):
+def train_one_epoch(dataset, kind, *, batch_size=8):
     """Split, train once over all batches, score the test part; everything must be finite."""
     torch.manual_seed(0)
     task_type = TASK_TYPES[kind]
@@ -17,7 +17,7 @@ def train_one_epoch(dataset, kind):
     model = task_type.adapt(lambda i, h, o: GCN(i, h, o), split.dims, 8)
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
     losses = []
-    for batch in task_type.batches(split, 8):
+    for batch in task_type.batches(split, batch_size):
         optimiser.zero_grad()
         loss = task_type.loss(model, split, batch)
         loss.backward()

@@ -198,6 +198,7 @@ def dnc_corecipient(root: Root = "data/dnc_corecipient", *, mirror: Mirror = Non
     title="Political blogs",
     citation="Adamic and Glance, The political blogosphere and the 2004 U.S. election, 2005.",
     mirror=("networks/polblogs.csv",),
+    notes=("No published split: ten stratified 60/20/20 splits of ours.",),
     **network(1490, 16715, classes=2),
     **MIRROR_ONLY,
 )
@@ -214,6 +215,7 @@ def polblogs(root: Root = "data/polblogs", *, mirror: Mirror = None) -> GraphDat
     title="Political books",
     citation="Krebs, Books about U.S. politics, unpublished, 2004.",
     mirror=("networks/polbooks.csv",),
+    notes=("No published split: ten stratified 60/20/20 splits of ours.",),
     **network(105, 441, classes=3),
     **MIRROR_ONLY,
 )

@@ -17,6 +17,7 @@ from graphnetz._core.download import fetch
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
 from graphnetz.datasets.sources.container import read_container, write_container
+from graphnetz.datasets.splits import stratified_masks
 
 Transform = Callable[[Any], Any]
 Splits = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
@@ -161,6 +162,13 @@ def mask_of(index: Any, size: int) -> torch.Tensor:
     mask = torch.zeros(size, dtype=torch.bool)
     mask[torch.as_tensor(np.asarray(index), dtype=torch.long)] = True
     return mask
+
+
+def add_masks(data: Data, *, splits: int = 10) -> Data:
+    """Add stratified 60/20/20 masks [nodes, splits] to a labelled graph that is published without a split."""
+    for key, mask in zip(("train", "val", "test"), stratified_masks(data.y.numpy(), splits=splits), strict=True):
+        data[f"{key}_mask"] = torch.from_numpy(mask)
+    return data
 
 
 def consecutive(*parts: Sequence[Any]) -> dict[str, torch.Tensor]:

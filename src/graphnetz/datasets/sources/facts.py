@@ -54,7 +54,7 @@ AIRPORTS: dict[str, Any] = {
     "source": "github.com/leoribeiro/struc2vec",
     "licence": "MIT (repository)",
     "citation": "Ribeiro et al., struc2vec: learning node representations from structural identity, 2017.",
-    "notes": ("Identity features; no published split.",),
+    "notes": ("Identity features; no published split: ten stratified 60/20/20 splits of ours.",),
     "classes": 4,
 }
 MIRROR_ONLY: dict[str, Any] = {

@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 from graphnetz._core.download import fetch, mirror_has
 from graphnetz._core.errors import DataError, DownloadError, GraphnetzError, UsageError
 from graphnetz._core.paths import slug
-from graphnetz.datasets.sources.base import Built, GraphDataset, cached, rule_for
+from graphnetz.datasets.sources.base import Built, GraphDataset, add_masks, cached, rule_for
 
 SITE = "https://networks.skewed.de"
 MAX_MEMBER = 16 << 30
@@ -231,6 +231,7 @@ def plain_network(
                 raise DataError(f"'{name}_nodes.csv' lacks the column {label!r}; its header is {header}.")
             _, y = np.unique([row[header.index(label)] for row in rows], return_inverse=True)
             built.graphs[0].y = torch.from_numpy(y.astype(np.int64))
+            add_masks(built.graphs[0])
         return built
 
     return cached(root, f"network-{name}" + (f"-{label}" if label else ""), build)

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, to_undirected
 
 from graphnetz._core.errors import DataError, unknown_name
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, fetch_all
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, add_masks, cached, fetch_all
 
 HETEROPHILOUS_URL = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data"
 GEOM_URL = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master"
@@ -96,7 +96,7 @@ def airports(root: str | Path, name: str, *, mirror: str | Path | None = None) -
             raise DataError(f"{edges.name!r} names the airport {error}, which has no label.") from error
         edge_index = coalesce(torch.tensor(pairs).t().contiguous(), num_nodes=len(table))
         data = Data(x=torch.eye(len(table)), edge_index=edge_index, y=torch.from_numpy(table[:, 1].copy()))
-        return Built([data])
+        return Built([add_masks(data)], info={"split": "ten stratified 60/20/20 splits, ours"})
 
     return cached(root, f"airports-{name}", build)
 

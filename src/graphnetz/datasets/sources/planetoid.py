@@ -102,7 +102,8 @@ def _graph(parts: Mapping[str, Any], name: str) -> Data:
     edge_index = torch.tensor(pairs, dtype=torch.long).t().contiguous()
     if int(edge_index.max()) >= size or int(edge_index.min()) < 0:
         raise DataError(f"The graph of {name!r} names a node outside 0..{size - 1}.")
-    edge_index = coalesce(remove_self_loops(edge_index)[0], num_nodes=size)
+    # by target, then source: the order of PyG, so that sums over neighbours agree to the last bit
+    edge_index = coalesce(remove_self_loops(edge_index)[0], num_nodes=size, sort_by_row=False)
     return Data(
         x=torch.from_numpy(x),
         edge_index=edge_index,
