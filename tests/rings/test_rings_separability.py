@@ -240,6 +240,34 @@ def test_clustered_runs(statistic):
     assert rate > level / 3  # and not merely silent
 
 
+def test_own_fold_effects_need_whole_folds_to_be_exchanged():
+    """With effects of (mode, fold), runs of a fold are one observation: only exchanging folds keeps the level."""
+    folds = np.repeat(np.arange(12), 4)
+
+    def draw(seed):
+        rng = np.random.default_rng([seed, 6])
+        return {mode: np.repeat(rng.normal(size=12), 4) + rng.normal(size=48) * 0.5 for mode in "ab"}
+
+    rates = {}
+    for exchange in ("runs", "blocks"):
+        p = [
+            quiet(draw(s), statistic="ranksum", permutations=199, blocks=folds, exchange=exchange, seed=s)
+            .comparisons[0]
+            .p
+            for s in range(300)
+        ]
+        rates[exchange] = np.mean(np.array(p) <= 0.05)
+    assert within(rates["blocks"], 0.05, 300)
+    assert rates["blocks"] > 0.01
+    assert rates["runs"] > 0.1
+    with pytest.warns(RingsWarning, match="smallest possible p"):
+        separability(draw(0), blocks=np.repeat(np.arange(4), 12), exchange="blocks")
+    with pytest.raises(UsageError, match="together with blocks"):
+        separability(draw(0), exchange="blocks")
+    with pytest.raises(UsageError, match="equally many"):
+        separability({"a": [1.0, 2, 3], "b": [1.0, 2, 4]}, blocks={"a": [0, 0, 1], "b": [0, 1, 1]}, exchange="blocks")
+
+
 def test_swapping_within_runs_sees_small_paired_differences():
     rng = np.random.default_rng(0)
     fold = np.repeat(rng.normal(size=5) * 5, 6)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from graphnetz._core.errors import UsageError
+
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
@@ -106,6 +108,18 @@ def paired_labels(n: int, *, size: int, rng: np.random.Generator) -> Labels:
     """Draw label rows for n pairs (first samples first) in which each pair is swapped or not."""
     kept = rng.integers(0, 2, size=(size, n), dtype=np.int8)
     return np.concatenate([kept, 1 - kept], axis=1)
+
+
+def swapped_blocks(block_a: Ints, block_b: Ints, *, size: int, rng: np.random.Generator) -> Labels:
+    """Draw label rows in which all runs of a block change sides together."""
+    names = np.unique(np.concatenate([block_a, block_b]))
+    in_a, in_b = (np.bincount(np.searchsorted(names, item), minlength=len(names)) for item in (block_a, block_b))
+    if not np.array_equal(in_a, in_b):
+        raise UsageError("Exchanging whole blocks needs equally many runs of both modes in every block.")
+    kept = rng.integers(0, 2, size=(size, len(names)), dtype=np.int8)
+    return np.concatenate(
+        [kept[:, np.searchsorted(names, block_a)], 1 - kept[:, np.searchsorted(names, block_b)]], axis=1
+    )
 
 
 def permutation_p(observed: int, null: Ints) -> float:

@@ -20,6 +20,7 @@ from graphnetz.rings.spaces import (
     StructureMetric,
     check_times,
     feature_metric,
+    row_blocks,
     unit_diameter,
 )
 
@@ -68,6 +69,17 @@ class Comparator:
         rows = (size**self.p).sum(axis=2) ** (self.q / self.p)
         scale = n ** (1 / self.q) * (n - 1) ** (1 / self.p)
         return np.asarray(rows.sum(axis=1) ** (1 / self.q) / scale)
+
+    def between(self, first: Array, second: Array) -> Array:
+        """Compare two spaces."""
+        if not self.p == self.q == 1:
+            return self(first - second)
+        total = np.zeros(len(first))
+        for rows in row_blocks(first.shape):
+            part = first[:, rows] - second[:, rows]
+            total += np.abs(part, out=part).sum(axis=(1, 2))
+        n = first.shape[-1]
+        return np.asarray(total / (n * (n - 1)))
 
     def to_trivial(self, space: Array) -> Array:
         """Compare with the space in which all nodes coincide."""
@@ -313,7 +325,7 @@ def _component_batch(
         return
     compare: dict[str, Callable[[Array], Array]] = {"ef": setup.norm.to_trivial, "cf": setup.norm.to_discrete}
     if space is not None:
-        compare["o"] = lambda distances: setup.norm(distances - space)
+        compare["o"] = lambda distances: setup.norm.between(distances, space)
     share = batch.size / part.sizes[batch.graph]
     for step, distances in enumerate(_structure_spaces(batch.adjacency, setup)):
         for code in timed:

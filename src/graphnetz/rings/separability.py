@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,7 @@ class _Plan:
     permutations: int
     level: float
     seed: int
+    exchange: str = "runs"
     cache: dict[tuple[object, ...], object] = field(default_factory=dict)
 
     def rng(self, *words: int | str) -> np.random.Generator:
@@ -120,6 +122,7 @@ def separability(
     correction: str | None = None,
     greater_is_better: bool = True,
     blocks: Sequence[Hashable] | Mapping[str, Sequence[Hashable]] | None = None,
+    exchange: Literal["runs", "blocks"] = "runs",
     seed: int = 0,
 ) -> SeparabilityResult:
     """Compare the performance distributions of all modes of one dataset.
@@ -144,6 +147,10 @@ def separability(
     blocks
         Labels of the runs (fold and seed), one per run, or one sequence per mode. Labels of modes
         are then permuted within blocks only, and the bootstrap resamples runs jointly.
+    exchange
+        What the permutation moves: single ``runs`` within their block, or whole ``blocks``. Several
+        runs per fold that share what a mode does to that fold are not independent; only exchanging
+        whole folds keeps the level then, and it needs many folds.
     seed
         Seed of the permutations.
 
@@ -158,12 +165,14 @@ def separability(
         raise unknown_name("correction", chosen, CORRECTIONS)
     if statistic == "bootstrap" and chosen == "holm":
         raise UsageError("Holm steps through p-values; intervals of the bootstrap take 'bonferroni' or 'none'.")
+    if exchange not in ("runs", "blocks") or (exchange == "blocks" and blocks is None):
+        raise UsageError(f"exchange is 'runs', or 'blocks' together with blocks=; got {exchange!r}.")
     if not 0 < alpha < 1 or permutations < 1:
         raise UsageError(f"alpha must lie in (0, 1) and permutations be positive, got {alpha} and {permutations}.")
     samples, labels, notes = _prepare(scores, blocks, paired=statistic == "signedrank")
     count = len(samples) * (len(samples) - 1) // 2
     level = alpha / count if chosen != "none" else alpha
-    plan = _Plan(samples, labels, permutations, level, seed)
+    plan = _Plan(samples, labels, permutations, level, seed, exchange)
     comparisons = function(plan)
     p_adj = adjust([item.p for item in comparisons], chosen)
     if statistic == "bootstrap":
@@ -304,6 +313,8 @@ def smallest_p(plan: _Plan, a: str, b: str, statistic: str) -> float:
         return min(1.0, 2.0 / 2.0**n_a)
     if plan.blocks is None:
         return min(1.0, 2 / math.comb(n_a + n_b, n_a))
+    if plan.exchange == "blocks":
+        return min(1.0, 2.0 / 2.0 ** len(set(plan.blocks[a])))
     ways = 1
     for block in set(plan.blocks[a]) | set(plan.blocks[b]):
         inside_a, inside_b = int((plan.blocks[a] == block).sum()), int((plan.blocks[b] == block).sum())
@@ -335,10 +346,12 @@ def _labels(plan: _Plan, a: str, b: str, sample: TwoSample) -> resampling.Labels
         return plan.cache[key]  # type: ignore[return-value]
     block_a, block_b = plan.blocks[a], plan.blocks[b]
     in_pairs = np.array_equal(block_a, block_b) and len(np.unique(block_a)) == n_a
-    key = ("pairs", n_a) if in_pairs else ("blocks", a, b)
+    key = ("pairs", n_a) if in_pairs else (plan.exchange, a, b)
     if key not in plan.cache:
         rng = plan.rng(*(str(word) for word in key))
-        if in_pairs:
+        if plan.exchange == "blocks":
+            plan.cache[key] = resampling.swapped_blocks(block_a, block_b, size=size, rng=rng)
+        elif in_pairs:
             plan.cache[key] = resampling.paired_labels(n_a, size=size, rng=rng)
         else:
             plan.cache[key] = resampling.blocked_labels(block_a, block_b, size=size, rng=rng)

@@ -21,6 +21,7 @@ Array = npt.NDArray[np.float64]
 FeatureMetric = Callable[[Array], Array]
 
 EPS = float(np.finfo(np.float64).eps)
+BLOCK_ENTRIES = 1 << 16
 SPARSE_FROM = 256
 """Components of at least this many nodes use sparse powers of the Laplacian when they are sparse."""
 
@@ -70,12 +71,25 @@ def kernel_distance(kernel: Array, *, root: bool = True) -> Array:
     Nodes in the same place differ by rounding alone, and the square root would lift 1e-16 to 1e-8.
     """
     diagonal = np.einsum("bii->bi", kernel)
-    squared = kernel * -2.0
-    squared += diagonal[:, :, None]
-    squared += diagonal[:, None, :]
-    noise = 4 * EPS * diagonal.max(axis=1)
-    squared *= squared >= noise[:, None, None]
-    return np.sqrt(squared, out=squared) if root else squared
+    noise = (4 * EPS * diagonal.max(axis=1))[:, None, None]
+    out = np.empty_like(kernel)
+    for rows in row_blocks(kernel.shape):
+        part = out[:, rows]
+        np.multiply(kernel[:, rows], -2.0, out=part)
+        part += diagonal[:, rows, None]
+        part += diagonal[:, None, :]
+        part *= part >= noise
+        if root:
+            np.sqrt(part, out=part)
+    return out
+
+
+def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Cut the rows of ``[b, n, n]`` arrays into blocks that stay in a core's cache over several passes."""
+    batch, n, _ = shape
+    step = max(1, BLOCK_ENTRIES // max(1, batch * n))
+    for start in range(0, n, step):
+        yield slice(start, start + step)
 
 
 def _rescale(kernel: Array) -> Array:
