@@ -83,7 +83,8 @@ def small_cells(n):
 
 def bulky(cell):
     """A result that does not compress."""
-    values = [random.Random(cell.seed).random() for _ in range(5000)]
+    rng = random.Random(cell.seed)
+    values = [rng.random() for _ in range(5000)]
     return CellResult(cell.key, "t", "m", cell.seed, metric="m", metrics={"m": 1.0}, history={"loss": values})
 
 

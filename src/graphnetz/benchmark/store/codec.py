@@ -17,6 +17,7 @@ from graphnetz._core.errors import StoreError
 from graphnetz.records import Predictions
 
 MAX_BLOB = 2**30
+_LEVEL = 1  # curves hardly compress further, and level 6 takes three times as long
 _DTYPE = re.compile(r"^[<|][biufcUS]\d{1,6}$")
 _SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -108,7 +109,7 @@ def pack_arrays(arrays: Iterable[tuple[str, npt.NDArray[Any]]]) -> bytes:
         header.append([name, array.dtype.str, list(array.shape)])
         buffers.append(np.ascontiguousarray(array).tobytes())
     head = json.dumps(header, separators=(",", ":")).encode()
-    return zlib.compress(b"".join((struct.pack("<I", len(head)), head, *buffers)))
+    return zlib.compress(b"".join((struct.pack("<I", len(head)), head, *buffers)), _LEVEL)
 
 
 def unpack_arrays(blob: bytes) -> list[tuple[str, npt.NDArray[Any]]]:
