@@ -45,7 +45,7 @@ class ALORS(Selector):
         unseen = ~np.isfinite(P).any(axis=0)
         self._offset = np.where(unseen, column_mean(P), 0.0)
         self._models[unseen] = 0.0
-        self._centre, self._spread = U.mean(axis=0), U.std(axis=0) + 1e-12
+        self._centre, self._spread = U.mean(axis=0), float(U.std(axis=0).max()) + 1e-12
         self._mlp = MLPRegressor(hidden_layer_sizes=(128, 128), max_iter=500, random_state=self.seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
