@@ -135,12 +135,13 @@ def task_of(card: DatasetCard | str, task_type: str | None = None) -> Task:
 
 
 def list_datasets(category: str | None = None, task_type: str | None = None) -> list[str]:
-    """Return dataset names, of one category and one task type when given."""
+    """Return dataset names in the order of the categories, of one category and one task type when given."""
+    chosen = list(CATEGORIES) if category is None else [_known_category(category)]
     return [
         card.name
+        for name in chosen
         for card in CARDS.values()
-        if (category is None or card.category == _known_category(category))
-        and (task_type is None or task_type in card.serves)
+        if card.category == name and (task_type is None or task_type in card.serves)
     ]
 
 

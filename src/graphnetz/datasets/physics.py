@@ -61,7 +61,7 @@ def ising_lattice_coin_flips(_root: object = None, *, seed: int = 0, **size: Any
 
 @dataset(
     "physics",
-    serves={"graph_reg": 30},
+    serves={"graph_reg": 20},
     title="Energy of small Ising lattices",
     citation="Onsager, 1944; Metropolis et al., 1953.",
     graphs=300,

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     citation="After Zhou et al., Automating botnet detection with graph neural networks, 2020.",
     nodes=1200,
     classes=2,
-    notes=("No features: models see degrees and edges.", "Every seed draws a new network; 60/20/20 split."),
+    features=8,
+    notes=(
+        "Weak traffic features; bots keep a regular overlay among themselves.",
+        "Every seed draws a new network; 60/20/20 split.",
+    ),
 )
 def p2p_botnet(_root: object = None, *, seed: int = 0, **size: Any) -> Data:
     """Return a planted botnet; see `graphnetz.datasets.generators.networks.botnet`."""

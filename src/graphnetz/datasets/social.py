@@ -158,7 +158,7 @@ def florentine_families(_root: object = None) -> Data:
 
 @dataset(
     "social",
-    serves={"node_cls": 40},
+    serves={"node_cls": 30},
     title="Communities with weak features",
     citation="Holland, Laskey and Leinhardt, Stochastic blockmodels, 1983.",
     nodes=1000,
@@ -340,9 +340,7 @@ def questions(root: Root = "data/questions", *, mirror: Mirror = None) -> GraphD
     return heterophilous(root, "questions", mirror=mirror)
 
 
-@dataset(
-    "social", serves={"node_cls": 50}, title="ogbn-arxiv", licence="ODC-BY", **size(1, 169343, 2315598, 128, 40), **OGB
-)
+@dataset("social", serves={"node_cls": 50}, title="ogbn-arxiv", licence="ODC-BY", **size(1, None, None, 128, 40), **OGB)
 def ogbn_arxiv(root: Root = "data/ogbn_arxiv", *, mirror: Mirror = None) -> GraphDataset:
     """Return arXiv papers of computer science, split by year; citations go both ways."""
     from graphnetz.datasets.sources.ogb import ogb_dataset

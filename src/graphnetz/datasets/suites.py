@@ -20,7 +20,6 @@ def default() -> list[Task]:
 
 DEFAULT: tuple[tuple[str, str], ...] = (
     ("graph_properties", "multi_reg"),
-    ("random_maxflow", "edge_cls"),
     ("breast_cancer_knn", "node_cls"),
     ("sbm_communities", "node_cls"),
     ("les_miserables", "link_pred"),

@@ -37,7 +37,7 @@ def slic(images: np.ndarray, *, segments: int, compactness: float = 0.1, iterati
         weight = member.sum(axis=1)
         moved = np.einsum("ips,ipf->isf", member, pixels) / np.maximum(weight, 1)[:, :, None]
         centres = np.where(weight[:, :, None] > 0, moved, centres)
-    return label.reshape(images.shape)
+    return np.asarray(label.reshape(images.shape))
 
 
 def superpixel_graphs(

@@ -24,7 +24,7 @@ def lattice_pairs(side: int) -> np.ndarray:
 def energy_per_site(spins: np.ndarray) -> np.ndarray:
     """Return -sum over neighbour pairs of s_i s_j, per site, for spins [..., side, side]."""
     bonds = spins * (np.roll(spins, -1, axis=-1) + np.roll(spins, -1, axis=-2))
-    return -bonds.mean(axis=(-2, -1))
+    return np.asarray(-bonds.mean(axis=(-2, -1)))
 
 
 def metropolis(rng: np.random.Generator, *, num_graphs: int, side: int, temperature: float, sweeps: int) -> np.ndarray:

@@ -51,9 +51,9 @@ def signed_trust(
     *,
     num_nodes: int = 1000,
     factions: int = 2,
-    degree: float = 10.0,
-    homophily: float = 0.75,
-    signal: float = 1.0,
+    degree: float = 8.0,
+    homophily: float = 0.7,
+    signal: float = 1.5,
     features: int = 8,
     flip: float = 0.02,
 ) -> Data:
@@ -77,33 +77,40 @@ def signed_trust(
     )
 
 
-def botnet(seed: int, *, num_nodes: int = 1200, bots: int = 400, attach: int = 3, overlay: int = 4) -> Data:
+def botnet(
+    seed: int,
+    *,
+    num_nodes: int = 1200,
+    bots: int = 400,
+    attach: int = 2,
+    overlay: int = 4,
+    signal: float = 1.0,
+    features: int = 8,
+) -> Data:
     """Return background traffic with a planted peer-to-peer botnet; ``y`` is 1 on bots.
 
     After Zhou et al. (2020). The background is a preferential-attachment graph (``attach`` links per
     new node), in which bots take part like everyone else; among themselves they keep a random regular
-    overlay of degree ``overlay``. As many other nodes receive ``overlay`` extra links to random nodes,
-    so that the degree says little and the neighbourhood a lot. There are no features.
+    overlay of degree ``overlay``. The other nodes keep as many extra contacts of the same kind, so that
+    degrees have the same distribution in both classes and only the neighbourhood tells. ``x`` is
+    Gaussian traffic whose mean lies ``signal`` apart between bots and others.
     """
     import networkx as nx
 
     rng = generator("botnet", seed)
     base = nx.barabasi_albert_graph(num_nodes, attach, seed=int(rng.integers(2**31)))
-    ring = nx.random_regular_graph(overlay, bots, seed=int(rng.integers(2**31)))
     order = rng.permutation(num_nodes)
-    bot, decoy = order[:bots], order[bots : 2 * bots]
-    noise = np.stack(
-        [
-            np.repeat(decoy, overlay // 2),
-            rng.permutation(np.repeat(order[bots:], overlay))[: len(decoy) * (overlay // 2)],
-        ],
-        axis=1,
-    )
-    pairs = np.concatenate([np.array(base.edges()), bot[np.array(ring.edges())], noise])
-    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    bot = order[:bots]
+    pairs = [np.array(base.edges())]
+    for members in (bot, order[bots:]):
+        ring = nx.random_regular_graph(overlay, len(members), seed=int(rng.integers(2**31)))
+        pairs.append(members[np.array(ring.edges())])
+    joined = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
     y = np.zeros(num_nodes, dtype=np.int64)
     y[bot] = 1
-    return graph(both_ways(pairs), num_nodes, y=y)
+    shift = rng.standard_normal(features)
+    x = rng.standard_normal((num_nodes, features)) + np.outer(y, signal * shift / np.linalg.norm(shift))
+    return graph(both_ways(joined), num_nodes, x=x, y=y)
 
 
 def nearest_neighbour_graph(x: np.ndarray, y: np.ndarray, *, k: int) -> Data:

@@ -52,7 +52,8 @@ def exact_max_cut(adjacency: np.ndarray) -> np.ndarray:
 def flip_max_cut(adjacency: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return the best cut reached from the rows of ``starts`` by steepest single flips."""
     n = adjacency.shape[0]
-    best, best_side = -1, starts[0].copy()
+    best = -1
+    best_side: np.ndarray = starts[0].copy()
     for row in range(starts.shape[0]):
         side = starts[row].copy()
         while True:

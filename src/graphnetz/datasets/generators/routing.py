@@ -27,7 +27,7 @@ _SCALE = 1_000_000
 def distances(points: np.ndarray) -> np.ndarray:
     """Return the Euclidean distance matrix."""
     gap = points[:, None, :] - points[None, :, :]
-    return np.sqrt((gap**2).sum(axis=-1))
+    return np.asarray(np.sqrt((gap**2).sum(axis=-1)))
 
 
 def tour_length(matrix: np.ndarray, tour: np.ndarray) -> float:
@@ -209,7 +209,7 @@ def _on_cycle(edges: np.ndarray, cycles: list[np.ndarray], num_nodes: int) -> np
     used = np.zeros((num_nodes, num_nodes), dtype=np.int64)
     for cycle in cycles:
         used[cycle, np.roll(cycle, -1)] = 1
-    return np.maximum(used, used.T)[edges[0], edges[1]]
+    return np.asarray(np.maximum(used, used.T)[edges[0], edges[1]])
 
 
 def vrp(seed: int, *, num_graphs: int = 128, num_nodes: int = 50, k: int = 5, capacity: float = 1.0) -> GraphList:
@@ -249,7 +249,7 @@ def _ordered(matrix: np.ndarray, members: list[int]) -> np.ndarray:
     if len(nodes) <= 3:
         return nodes
     tour = _automatic(np.ascontiguousarray(matrix[np.ix_(nodes, nodes)]))
-    return nodes[np.roll(tour, -int(np.flatnonzero(tour == 0)[0]))]
+    return np.asarray(nodes[np.roll(tour, -int(np.flatnonzero(tour == 0)[0]))])
 
 
 def savings_routes(matrix: np.ndarray, demand: np.ndarray, capacity: float) -> list[list[int]]:
