@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from published_files import CASES
+from published_collections import CASES
 
 from graphnetz.datasets.cards import CARDS, CATEGORIES
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from catalogue import NAMES, TABLE_4, how, page
-from published_files import CASES
+from published_collections import CASES
 from training_step import train_one_epoch
 
 from graphnetz._core import http

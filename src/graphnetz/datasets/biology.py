@@ -131,7 +131,7 @@ def ogbg_molpcba(root: Root = "data/ogbg_molpcba", *, mirror: Mirror = None) -> 
     source="data.dgl.ai",
     licence="not stated",
     citation="Zitnik and Leskovec, Predicting multicellular function, 2017.",
-    **size(24, 56944, None, 50, 121),
+    **size(24, None, None, 50, 121),
 )
 def ppi(root: Root = "data/ppi", *, mirror: Mirror = None) -> GraphDataset:
     """Return 24 tissue networks; link prediction uses the first."""
@@ -248,7 +248,7 @@ def ogbg_molbace(root: Root = "data/ogbg_molbace", *, mirror: Mirror = None) -> 
     return ogb_dataset(root, "ogbg-molbace", mirror=mirror)
 
 
-@dataset("biology", serves={"graph_cls": 10}, title="ogbg-molbbbp", graphs=2039, classes=2, **OGB_MOL)
+@dataset("biology", serves={"graph_cls": 10}, title="ogbg-molbbbp", classes=2, **OGB_MOL)
 def ogbg_molbbbp(root: Root = "data/ogbg_molbbbp", *, mirror: Mirror = None) -> GraphDataset:
     """Return ogbg-molbbbp with its scaffold split."""
     from graphnetz.datasets.sources.ogb import ogb_dataset
@@ -256,7 +256,7 @@ def ogbg_molbbbp(root: Root = "data/ogbg_molbbbp", *, mirror: Mirror = None) -> 
     return ogb_dataset(root, "ogbg-molbbbp", mirror=mirror)
 
 
-@dataset("biology", serves={"graph_cls": 10}, title="ogbg-molclintox", graphs=1477, classes=2, **OGB_MOL)
+@dataset("biology", serves={"graph_cls": 10}, title="ogbg-molclintox", classes=2, **OGB_MOL)
 def ogbg_molclintox(root: Root = "data/ogbg_molclintox", *, mirror: Mirror = None) -> GraphDataset:
     """Return ogbg-molclintox with its scaffold split."""
     from graphnetz.datasets.sources.ogb import ogb_dataset
@@ -288,7 +288,7 @@ def ogbg_moltox21(root: Root = "data/ogbg_moltox21", *, mirror: Mirror = None) -
     return ogb_dataset(root, "ogbg-moltox21", mirror=mirror)
 
 
-@dataset("biology", serves={"graph_cls": 10}, title="ogbg-moltoxcast", graphs=8576, classes=617, **OGB_MOL)
+@dataset("biology", serves={"graph_cls": 10}, title="ogbg-moltoxcast", classes=617, **OGB_MOL)
 def ogbg_moltoxcast(root: Root = "data/ogbg_moltoxcast", *, mirror: Mirror = None) -> GraphDataset:
     """Return ogbg-moltoxcast with its scaffold split."""
     from graphnetz.datasets.sources.ogb import ogb_dataset

@@ -57,7 +57,7 @@ def elliptic_bitcoin(root: Root = "data/elliptic_bitcoin", *, mirror: Mirror = N
     serves={"node_cls": 20},
     title="ogbn-products",
     licence="Amazon licence",
-    **size(1, 2449029, 123718280, 100, 47),
+    **size(1, None, None, 100, 47),
     **OGB,
 )
 def ogbn_products(root: Root = "data/ogbn_products", *, mirror: Mirror = None) -> GraphDataset:
