@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
@@ -12,6 +12,7 @@ from graphnetz.stats import CORRECTIONS, adjust
 families = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.05, 1.0])), min_size=1, max_size=25)
 
 
+@settings(max_examples=30)
 @given(p=families)
 @pytest.mark.parametrize(("ours", "theirs"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
 def test_adjusted_p_values_agree_with_statsmodels(p, ours, theirs):

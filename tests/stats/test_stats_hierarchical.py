@@ -79,8 +79,8 @@ def test_too_little_is_said():
 
 
 def test_new_tasks_fall_where_predicted():
-    rates = hierarchical_rates(replicates=80)
-    slack = 3 * monte_carlo_error(0.95, 80)
+    rates = hierarchical_rates(tasks=8, replicates=60)
+    slack = 3 * monte_carlo_error(0.95, 60)
     assert rates["new_task"] >= 0.95 - slack
     assert rates["mean"] >= 0.95 - slack
-    assert rates["p_right"] == pytest.approx(rates["share_right"], abs=3 * monte_carlo_error(0.5, 80))
+    assert rates["p_right"] == pytest.approx(rates["share_right"], abs=3 * monte_carlo_error(0.5, 60))

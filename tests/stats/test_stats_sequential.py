@@ -25,8 +25,8 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", list(PUBLISHED))
 def test_with_many_seeds_the_levels_become_the_published_boundaries(name):
-    levels = nominal_levels(tuple(400 * k for k in range(1, 6)), 0.05, name)
-    np.testing.assert_allclose([-special.ndtri(level / 2) for level in levels], PUBLISHED[name], atol=1.5e-3)
+    levels = nominal_levels(tuple(200 * k for k in range(1, 6)), 0.05, name)
+    np.testing.assert_allclose([-special.ndtri(level / 2) for level in levels], PUBLISHED[name], atol=2e-3)
 
 
 def crossing_share(looks, levels, sides, replicates=60_000):
@@ -52,7 +52,7 @@ def test_t_tests_spend_what_was_planned_at_every_look(looks, sides):
 
 
 def test_textbook_bounds_would_not_hold_for_t_statistics():
-    known_variance = nominal_levels(tuple(60 * n for n in LOOKS), 0.05, "pocock")
+    known_variance = nominal_levels(tuple(20 * n for n in LOOKS), 0.05, "pocock")
     as_z = []
     x = np.random.default_rng(3).normal(size=(20_000, LOOKS[-1]))
     for n, level in zip(LOOKS, known_variance, strict=True):
