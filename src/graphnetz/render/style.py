@@ -12,6 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from graphnetz._core.errors import UsageError
@@ -81,6 +83,8 @@ _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
 }
 
+_CANVASES: dict[str, Any] = {"pdf": FigureCanvasPdf, "png": FigureCanvasAgg, "svg": FigureCanvasSVG}
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -137,9 +141,22 @@ def figure_bytes(fig: Figure, fmt: str, *, dpi: float = 160.0, tight: bool = Tru
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         # Letters outside the bundled font are drawn as boxes; the tables carry the full name.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        mpl.rcParams["savefig.bbox"] = "tight" if tight else None
-        fig.savefig(buffer, format=fmt, dpi=dpi, metadata=_METADATA[fmt])
+        if tight:
+            fig.savefig(buffer, format=fmt, dpi=dpi, metadata=_METADATA[fmt])
+        else:
+            _draw_once(fig, fmt, buffer, dpi)
     return buffer.getvalue()
+
+
+def _draw_once(fig: Figure, fmt: str, buffer: io.BytesIO, dpi: float) -> None:
+    """Write ``fig`` through the format's own canvas: ``savefig`` draws every figure twice."""
+    canvas, resolution = fig.canvas, fig.dpi
+    try:
+        fig.dpi = dpi
+        getattr(_CANVASES[fmt](fig), f"print_{fmt}")(buffer, metadata=_METADATA[fmt])
+    finally:
+        fig.dpi = resolution
+        fig.set_canvas(canvas)
 
 
 def save_figure(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Pretty = Mapping[str, str] | None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class BenchmarkReport(Statistics):
     """Outcome of a multi-seed benchmark: intervals, paired tests, rankings, verdicts, exports.
 
@@ -236,6 +236,10 @@ class BenchmarkReport(Statistics):
     ) -> tuple[Figure, Any]:
         """One panel per task with its models as bars (Figure 2 of the GraphNetz paper)."""
         return plots.draw_dashboard(self.grid(ci), max_cols=max_cols, title=title, pretty=pretty_tasks)
+
+    def __repr__(self) -> str:
+        table = self.scores
+        return f"BenchmarkReport({len(table.tasks)} tasks, {len(table.models)} models, {len(table.seeds)} seeds)"
 
     def _repr_html_(self) -> str:
         return render_fragment(self.grid(), self.verdicts())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from graphnetz.render import escape
@@ -41,8 +42,9 @@ def draw_bars(
         _group(axes, grid.rows, grid, looks, annotate=annotate, pretty=pretty)
         axes.set_ylabel(ylabel or (base.metric_label(grid.rows[0]) if len(grid.by_metric()) == 1 else "Score"))
         axes.set_title(escape.plot(title, width=90) if title else "")
-        labels = [escape.plot(m) for m in grid.models]
-        axes.legend([c for c in axes.containers if c.get_label() in labels], labels)
+        # The axes are the caller's and may hold bars already: the last ones of a name are ours.
+        ours = {str(bar.get_label()): bar for bar in axes.containers if isinstance(bar, BarContainer)}
+        axes.legend(ours.values(), ours)
         return figure, axes
     panels = _panels(grid)
     width = min(12.0, max(5.0, max(_width(rows, grid) for _, rows in panels)))

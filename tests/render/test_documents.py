@@ -1,0 +1,190 @@
+"""LaTeX, CSV, Markdown and the page."""
+
+import base64
+import csv
+import hashlib
+import io
+import math
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from graphnetz.records import Figure, Section, Table
+from graphnetz.render import latex, tables
+from graphnetz.render.page import PageData, VerdictView, render_fragment, render_page
+from graphnetz.render.views import BothView, CellView, Grid, PairView, TaskRow, number, p_value
+
+EVIL = "</script><img src=x onerror=alert(1)>"
+NAMES = (EVIL, "a_b$%", "=cmd()", "[red]", "y" * 300, "\u202eevil", "שלום")
+
+
+def make_grid():
+    cells = [CellView(0.8, 0.79, 0.81, 0.01, 10, "best"), CellView(0.79, 0.78, 0.8, 0.01, 10, "tied")]
+    cells += [CellView(note=name) for name in NAMES[2:]]
+    rows = tuple(TaskRow(name, "Test accuracy", True, tuple(cells), "cat") for name in NAMES)
+    return Grid(NAMES, rows, n_seeds=10, tie_rule="cannot be told apart")
+
+
+def check_latex(text):
+    """Balanced braces and environments, no raw special character, the same number of cells in every row."""
+    depth = 0
+    for i, char in enumerate(text):
+        if char in "{}" and text[i - 1] != "\\":
+            depth += 1 if char == "{" else -1
+            assert depth >= 0
+    assert depth == 0
+    assert re.findall(r"\\begin\{(\w+)\}", text) == re.findall(r"\\end\{(\w+)\}", text)[::-1]
+    for table in re.findall(r"\\toprule\n(.*?)\\bottomrule", text, flags=re.S):
+        rows = [line for line in table.splitlines() if line.endswith(r"\\")]
+        assert len({len(re.findall(r"(?<!\\)&", row)) for row in rows}) == 1
+        for row in rows:
+            assert re.search(r"(?<!\\)[#_%](?!\{)", re.sub(r"\$[^$]*(?<!\\)\$", "", row)) is None
+            assert not row.startswith(("[", "*"))
+    body = text.split("\\begin{table}")[1]
+    assert all(ord(c) < 0x180 for c in body)
+
+
+def test_summary_table_is_sound_latex():
+    text = latex.summary_latex(make_grid())
+    check_latex(text)
+    assert r"\cellcolor{khaki}$\mathbf{0.800 \pm 0.010}$" in text
+    assert r"\cellcolor{almond}$0.790 \pm 0.010$" in text
+    assert r"\textit{n/a}" in text
+    assert "picked from the same data" in text
+    plain = latex.summary_latex(make_grid(), bold_best=False, caption="my_caption", label="tab:x_y")
+    check_latex(plain)
+    assert "cellcolor" not in plain
+    assert r"my\_caption" in plain
+
+
+def test_pairwise_tables_are_sound_latex():
+    pairs = [
+        PairView(t, "a_b", EVIL, 0.1, 0.05, 0.15, 2.0, p, p < 0.05, 10) for t in NAMES for p in (1e-9, 0.3, math.nan)
+    ]
+    text = latex.pairwise_latex(pairs, family="within each task")
+    check_latex(text)
+    assert r"\cellcolor{khaki}$1\cdot 10^{-9}$" in text
+    assert "Holm correction within each task" in text
+    both = latex.both_latex([BothView("t", "a", "b", 0.1, 0.01, 0.2, True, False, reachable_w=False)])
+    check_latex(both)
+    assert r"$^\dagger$" in both
+    assert "& no" in both
+
+
+def test_csv_round_trips_numbers_and_guards_names():
+    text = tables.csv_text(["name", "x", "ok"], [["=1+1", 0.1, True], ["b", math.nan, False], [None, -2.5e-7, True]])
+    rows = list(csv.reader(io.StringIO(text)))
+    assert rows[1] == ["'=1+1", "0.1", "true"]
+    assert rows[2] == ["b", "", "false"]
+    assert float(rows[3][1]) == -2.5e-7
+
+
+def test_markdown_keeps_one_cell_per_column():
+    text = tables.summary_markdown(make_grid(), title="t|x", verdicts=["<b>a</b> is *best*"])
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+    assert "<" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.8, "0.800"), (1e-6, "1.0e-06"), (123456.0, "1.23e+05"), (0.0, "0.000"), (math.nan, "n/a"), (-math.inf, "-inf")],
+)
+def test_number(value, text):
+    assert number(value) == text
+
+
+def test_p_value():
+    assert p_value(3.58e-05) == "3.58e-05"
+    assert p_value(0.0117) == "0.0117"
+    assert p_value(math.nan) == "n/a"
+
+
+class Inspector(HTMLParser):
+    """Collects tags, attributes and text, and checks that tags close."""
+
+    VOID = frozenset({"meta", "img", "link", "br"})
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.stack, self.words, self.attributes = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, key, value) for key, value in attrs]
+        if tag not in self.VOID:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def page(**changes):
+    section = Section(
+        EVIL,
+        EVIL,
+        EVIL,
+        (EVIL,),
+        (Table((EVIL, "n"), ((EVIL, 1.5), (None, True)), EVIL),),
+        (Figure("bar", {"labels": [EVIL], "values": [1]}, EVIL), Figure("unknown", {}, "c")),
+    )
+    data = {
+        "title": EVIL,
+        "facts": (("Tasks", EVIL),),
+        "verdicts": (VerdictView("tied", EVIL, EVIL, EVIL),),
+        "grid": make_grid(),
+        "absent": ((EVIL, EVIL, EVIL),),
+        "failures": Table(("Task",), ((EVIL,),)),
+        "sections": (section,),
+        "methods": (EVIL,),
+        "provenance": ((EVIL, Table(("Key", "Value"), ((EVIL, EVIL),))),),
+    }
+    return render_page(PageData(**{**data, **changes}))
+
+
+def test_page_escapes_names_and_loads_nothing():
+    text = page()
+    found = Inspector()
+    found.feed(text)
+    found.close()
+    assert found.stack == []
+    assert "script" not in found.tags
+    assert not [a for a in found.attributes if a[1].startswith("on") or a[1] == "style"]
+    images = [value for tag, key, value in found.attributes if tag == "img" and key == "src"]
+    assert images
+    assert all(value.startswith("data:image/svg+xml;base64,") for value in images)
+    assert all(value.startswith("#") for tag, key, value in found.attributes if key == "href")
+    assert any(EVIL in words for words in found.words)  # shown, not run
+    assert "\u202e" not in text
+
+
+def test_page_policy_covers_its_own_style_only():
+    text = page()
+    style = re.search(r"<style>(.*?)</style>", text, flags=re.S).group(1)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1).replace("&#39;", "'")
+    assert f"style-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+def test_page_without_optional_parts_and_unknown_figure_kind():
+    text = page(absent=(), failures=None, sections=(), provenance=())
+    assert 'id="failures"' not in text
+    assert "Unknown figure kind" in page()
+
+
+def test_every_anchor_has_a_target():
+    text = page()
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
+
+
+def test_fragment_escapes():
+    text = render_fragment(make_grid(), [VerdictView("tied", EVIL, EVIL)])
+    assert "<img" not in text
