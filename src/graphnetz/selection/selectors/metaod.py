@@ -20,7 +20,7 @@ class MetaOD(Selector):
 
     name, title = "metaod", "MetaOD"
 
-    def __init__(self, *, rank: int = 32, epochs: int = 40, lr: float = 0.05, batch: int = 16, seed: int = 0) -> None:
+    def __init__(self, *, rank: int = 32, epochs: int = 30, lr: float = 0.05, batch: int = 16, seed: int = 0) -> None:
         super().__init__(seed=seed)
         self.rank, self.epochs, self.lr, self.batch = rank, epochs, lr, batch
 
@@ -83,6 +83,7 @@ def _gradient(scores: Any, gain: Any, seen: Any, slope: Any) -> None:
     n, m = scores.shape
     phi = np.empty(m)
     weight = np.empty(m)
+    kept = np.empty((m, m))  # the second pass needs the same sigmoids
     for r in range(n):
         phi[:] = 1.5
         for i in range(m):
@@ -92,6 +93,7 @@ def _gradient(scores: Any, gain: Any, seen: Any, slope: Any) -> None:
             for j in range(i + 1, m):
                 if seen[r, j]:
                     value = 1.0 / (1.0 + np.exp(scores[r, i] - scores[r, j]))
+                    kept[i, j] = value
                     own += value
                     phi[j] += 1.0 - value
             phi[i] += own
@@ -104,7 +106,7 @@ def _gradient(scores: Any, gain: Any, seen: Any, slope: Any) -> None:
             own = 0.0
             for j in range(i + 1, m):
                 if seen[r, j]:
-                    value = 1.0 / (1.0 + np.exp(scores[r, i] - scores[r, j]))
+                    value = kept[i, j]
                     # d phi_i / d s_j = value (1 - value) = - d phi_i / d s_i, and the same for phi_j
                     change = value * (1.0 - value) * (weight[i] - weight[j])
                     own -= change
