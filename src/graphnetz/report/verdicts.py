@@ -170,7 +170,7 @@ def _baselines(table: ScoreTable, t: int, pairs: Sequence[Comparison], baselines
     beats = {model for model in rivals if all(_beats(pair, model) for pair in _between(pairs, model, there))}
     if beats:
         return ""
-    return f"No model beats {names(there)} after Holm: this task shows no benefit of learning on the graph."
+    return f"No model beats {names(there)} after Holm: a benefit of learning on the graph is not shown here."
 
 
 def _between(pairs: Sequence[Comparison], model: str, others: Sequence[str]) -> list[Comparison]:

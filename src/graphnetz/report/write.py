@@ -86,7 +86,10 @@ class _Plan:
 
 
 MAX_PANELS = 12
-MAX_ROWS = 60
+MAX_ROWS = 48
+MAX_MATRIX_CELLS = 600
+MAX_CURVES = 60
+"""What a figure holds before it is neither readable nor quick to draw; tables hold everything."""
 
 
 def write_figures(report: BenchmarkReport, folder: Path) -> tuple[FigureView, ...]:
@@ -105,12 +108,13 @@ def write_figures(report: BenchmarkReport, folder: Path) -> tuple[FigureView, ..
 def _plans(report: BenchmarkReport) -> list[_Plan]:
     grid, pairs = report.grid(), figures.pair_views(report.comparisons(), decisive=True)
     models, n = report.scores.models, len(report.scores.tasks)
-    some = list(dict.fromkeys(pair.task for pair in pairs))[:MAX_PANELS]
+    k = max(1, len(models))
+    some = list(dict.fromkeys(pair.task for pair in pairs))[: max(1, min(MAX_PANELS, MAX_MATRIX_CELLS // k**2))]
     few = [pair for pair in pairs if pair.task in set(some)]
     info = report.task_info
     keys = {task: item.metric for task, item in info.items()}
     labels = {task: item.label for task, item in info.items()}
-    shown = dict(list(report.histories.items())[:MAX_PANELS])
+    shown = dict(list(report.histories.items())[: max(1, min(MAX_PANELS, MAX_CURVES // k))])
     panels = figures.curve_panels(shown, keys, labels, level=0.95, results=report.results)
     ranks = ranking.rank_view(report.ranking())
     every = f"{100 * grid.level:g} % intervals ({grid.interval})"

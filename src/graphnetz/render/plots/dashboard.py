@@ -14,6 +14,8 @@ from graphnetz.render.plots import base
 from graphnetz.render.style import MUTED, Look, palette, styled
 from graphnetz.render.views import Grid, TaskRow, number
 
+_MOST_NUMBERS = 160  # above this the numbers are too small to read and only cost time
+
 
 @styled
 def draw_dashboard(
@@ -28,7 +30,7 @@ def draw_dashboard(
     width = max(2.3, 0.3 * len(grid.models) + 0.9)
     figure, drawn = base.panel_grid(len(grid.rows), max_cols=cols, width=width, height=2.35)
     for axes, row in zip(drawn, grid.rows, strict=True):
-        _panel(axes, row, grid, looks)
+        _panel(axes, row, grid, looks, annotate=len(grid.rows) * len(grid.models) <= _MOST_NUMBERS)
         name = escape.plot((pretty or {}).get(row.task, row.task), width=24)
         axes.set_title(name, fontsize=9, loc="left", pad=16 if row.category else 6)
         if row.category:
@@ -38,18 +40,21 @@ def draw_dashboard(
             )
     if title:
         figure.suptitle(escape.plot(title, width=90))
-    figure.supxlabel("* best mean   = cannot be told apart from the best", fontsize=7.5, color=MUTED)
+    if len(grid.rows) * len(grid.models) <= _MOST_NUMBERS:
+        figure.supxlabel("* best mean   = cannot be told apart from the best", fontsize=7.5, color=MUTED)
     base.model_legend(figure, grid, looks, models=base.drawn_models(grid.rows, grid), bars=True)
     return figure, np.array(drawn)
 
 
-def _panel(axes: Axes, row: TaskRow, grid: Grid, looks: list[Look]) -> None:
+def _panel(axes: Axes, row: TaskRow, grid: Grid, looks: list[Look], *, annotate: bool) -> None:
     models = base.drawn_models([row], grid)
     for place, i in enumerate(models):
         cell, look = row.cells[i], looks[i]
         error = np.array([[cell.mean - cell.low], [cell.high - cell.mean]]).clip(min=0.0)
         axes.bar(place, cell.mean, 0.78, color=look.colour, hatch=look.hatch, edgecolor="white", lw=0.5)
         axes.errorbar(place, cell.mean, yerr=error, fmt="none", ecolor="#222222", elinewidth=0.9, capsize=2.2)
+        if not annotate:
+            continue
         top = cell.high if np.isfinite(cell.high) else cell.mean
         axes.annotate(
             number(cell.mean) + {"best": "*", "tied": "="}.get(cell.mark, ""),
