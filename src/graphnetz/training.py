@@ -127,7 +127,7 @@ def train_link_prediction(
     device: torch.device | str | None = "auto",
 ) -> History:
     """Train on the three parts of ``RandomLinkSplit``; messages pass over training edges only."""
-    parts = {
+    parts: dict[str, Any] = {
         part: Pairs(data.edge_label_index, data.edge_label.float())
         for part, data in (("train", train_data), ("val", val_data), ("test", test_data))
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError, unknown_name
 from graphnetz.benchmark.keys import CellKeys
-from graphnetz.benchmark.search import SearchSpace
 from graphnetz.benchmark.worker import Workbench, require_ok
 from graphnetz.datasets import find_task, iter_benchmark_tasks
 from graphnetz.metrics import METRICS, label_of
@@ -104,7 +104,8 @@ def make_plan(
         if name not in workbench.specs:
             raise unknown_name("model", name, workbench.specs)
     info: dict[str, TaskInfo] = {}
-    keys = CellKeys(workbench.search.as_dict() if _searching(workbench.search) else None)
+    search = workbench.search
+    keys = CellKeys(None if search is None or search.is_empty else search.as_dict())
     unavailable: dict[str, str] = {}
     absent: dict[tuple[str, str], str] = {}
     cells: list[Cell] = []
@@ -116,7 +117,7 @@ def make_plan(
             absent |= {(task.name, model): unavailable[task.name] for model in workbench.specs}
             continue
         info[task.name] = task_info(task, first)
-        data_key = keys.data(task, lambda seed, name=task.name: workbench.datasets.get((name, seed)))
+        data_key = keys.data(task, functools.partial(_held, workbench, task.name))
         for name, spec in workbench.specs.items():
             if not spec.serves(task.task_type):
                 absent[task.name, name] = f"{name} does not serve {task.task_type}"
@@ -138,8 +139,8 @@ def make_plan(
     )  # fmt: skip
 
 
-def _searching(search: SearchSpace | None) -> bool:
-    return search is not None and not search.is_empty
+def _held(workbench: Workbench, name: str, seed: int | None) -> Any:
+    return workbench.datasets.get((name, seed))
 
 
 def _prepare(workbench: Workbench, task: Task, seeds: tuple[int, ...], unavailable: dict[str, str]) -> Split | None:

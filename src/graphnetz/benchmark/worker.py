@@ -196,7 +196,7 @@ def save_weights(model: nn.Module, folder: Path, cell: Cell) -> None:
     """Write parameters as a plain array archive named by the cell's key (no pickle)."""
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
-    np.savez_compressed(folder / f"{cell.key}.npz", **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(folder / f"{cell.key}.npz", **arrays)
 
 
 def without_edge_attributes(split: Split) -> Split:

@@ -39,4 +39,5 @@ class GIN(torch.nn.Module):
         for number, conv in enumerate(self.convs):
             x = convolve(conv, x, data, layer=number, constant=number == 0)
         batch = data.batch if data.batch is not None else x.new_zeros(x.size(0), dtype=torch.long)
-        return self.head(global_add_pool(x, batch, size=getattr(data, "num_graphs", None)))
+        out: Tensor = self.head(global_add_pool(x, batch, size=getattr(data, "num_graphs", None)))
+        return out

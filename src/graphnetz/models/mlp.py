@@ -27,4 +27,5 @@ class MLP(torch.nn.Module):
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
         x = kernels.relu_dropout(linear(self.first, data.x), self.dropout, training=self.training)
-        return self.second(x)
+        out: Tensor = self.second(x)
+        return out

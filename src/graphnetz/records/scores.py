@@ -49,7 +49,8 @@ class ScoreTable:
 
     def cell(self, task: str, model: str) -> npt.NDArray[np.float64]:
         """Scores of one (task, model) over all seeds, NaN where absent."""
-        return self.values[self.tasks.index(task), self.models.index(model)]
+        scores: npt.NDArray[np.float64] = self.values[self.tasks.index(task), self.models.index(model)]
+        return scores
 
     def paired(self, task: str, a: str, b: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Scores of two models on the seeds that both have."""
@@ -59,12 +60,12 @@ class ScoreTable:
 
     def present(self, task: str) -> tuple[str, ...]:
         """Models with at least one value on ``task``."""
-        row = np.isfinite(self.values[self.tasks.index(task)]).any(axis=1)
+        row = np.atleast_1d(np.isfinite(self.values[self.tasks.index(task)]).any(axis=1))
         return tuple(model for model, there in zip(self.models, row, strict=True) if there)
 
     def complete_models(self) -> tuple[str, ...]:
         """Models with at least one value on every task: only these can be ranked across tasks."""
-        there = np.isfinite(self.values).any(axis=2).all(axis=0)
+        there = np.atleast_1d(np.isfinite(self.values).any(axis=2).all(axis=0))
         return tuple(model for model, yes in zip(self.models, there, strict=True) if yes)
 
     def means(self) -> npt.NDArray[np.float64]:

@@ -42,6 +42,7 @@ class EdgeClassification(TaskType):
             {key: value for key, value in packed.edge.items() if key != "edge_label"}, packed.graph,
         )  # fmt: skip
         data: Any = packed
+        parts: dict[str, Any]
         if len(graphs) == 1:
             data = packed.select(torch.zeros(1, dtype=torch.long))
             parts, edges, replication = *_by_edge(data.edge_index, label.numel(), seed), "resplit"
@@ -95,7 +96,7 @@ class EdgeClassification(TaskType):
         return {part: torch.cat([model(b) for b in evaluation_batches(split, part)]) for part in parts}
 
 
-def _by_edge(edge_index: Tensor, count: int, seed: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def _by_edge(edge_index: Tensor, count: int, seed: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Random 80/10/10 of node pairs; both directions of a pair stay together."""
     low, high = edge_index.min(0).values, edge_index.max(0).values
     _, pair = torch.unique(low * (int(edge_index.max()) + 1) + high, return_inverse=True)

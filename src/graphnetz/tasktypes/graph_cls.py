@@ -58,5 +58,7 @@ class GraphClassification(GraphLevel):
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
         if target.dim() == 2:
             known = torch.isfinite(as_float(target))
+            if not known.any():  # a batch without a single label teaches nothing; its mean would be NaN
+                return score.sum() * 0.0
             return F.binary_cross_entropy_with_logits(score[known], as_float(target)[known])
         return F.cross_entropy(score, target)

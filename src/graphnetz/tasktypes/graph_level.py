@@ -21,7 +21,7 @@ class GraphLevel(TaskType):
 
     defaults = MappingProxyType({"lr": 1e-3, "weight_decay": 0.0, "batch_size": 32})
 
-    def packed(self, dataset: Any, seed: int, *, target: str = "y") -> tuple[PackedGraphs, dict[str, Tensor], Any]:
+    def packed(self, dataset: Any, seed: int, *, target: str = "y") -> tuple[PackedGraphs, dict[str, Any], Any]:
         """Check, pack and split by graphs."""
         graphs = as_graphs(dataset, self.label.capitalize())
         packed = pack(graphs)

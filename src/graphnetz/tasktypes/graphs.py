@@ -73,7 +73,7 @@ def degree_features(edge_index: Tensor, num_nodes: int, *, scale: int | None = N
 def features_of(graph: Data, edge_index: Tensor, *, scale: int | None = None) -> Tensor:
     """The graph's own features, or the ones its ``feature_rule`` asks for."""
     if graph.x is not None:
-        x = graph.x
+        x: Tensor = graph.x
         return x.unsqueeze(1) if x.dim() == 1 else x
     nodes = int(graph.num_nodes or 0)
     if graph.get("feature_rule") == "identity" and nodes <= IDENTITY_LIMIT:

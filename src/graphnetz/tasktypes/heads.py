@@ -52,7 +52,8 @@ class GraphHead(nn.Module):
         """Return one row per graph."""
         z = self.encoder(data)
         batch = data.batch if data.batch is not None else z.new_zeros(z.size(0), dtype=torch.long)
-        return self.head(self.pool(z, batch, size=getattr(data, "num_graphs", None)))
+        out: Tensor = self.head(self.pool(z, batch, size=getattr(data, "num_graphs", None)))
+        return out
 
 
 class LinkHead(nn.Module):
@@ -64,7 +65,8 @@ class LinkHead(nn.Module):
 
     def encode(self, data: Data) -> Tensor:
         """Return one embedding per node."""
-        return self.encoder(data)
+        z: Tensor = self.encoder(data)
+        return z
 
     @staticmethod
     def decode(z: Tensor, edge_label_index: Tensor) -> Tensor:
@@ -89,7 +91,8 @@ class DistMultHead(nn.Module):
 
     def encode(self, data: Data) -> Tensor:
         """Return one embedding per entity."""
-        return self.encoder(data)
+        z: Tensor = self.encoder(data)
+        return z
 
     def decode(self, z: Tensor, edge_label_index: Tensor, edge_type: Tensor) -> Tensor:
         """Return one logit per triple."""
@@ -119,7 +122,8 @@ class EdgeHead(nn.Module):
         rows = [z[data.edge_index[0]], z[data.edge_index[1]]]
         if self.edge_dim:
             rows.append(data.edge_attr)
-        return self.head(torch.cat(rows, dim=1))
+        out: Tensor = self.head(torch.cat(rows, dim=1))
+        return out
 
 
 class MultiHead(nn.Module):

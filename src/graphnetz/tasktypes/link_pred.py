@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -124,7 +124,7 @@ def _message_graph(graph: Data, keep: Tensor) -> Data:
     return data
 
 
-def _make(data: Data, parts: dict[str, Pairs], *, notes: tuple[str, ...] = (), **options: Any) -> Split:
+def _make(data: Data, parts: Mapping[str, Any], *, notes: tuple[str, ...] = (), **options: Any) -> Split:
     edge_dim = None if data.edge_attr is None else data.edge_attr.size(1)
     dims = Dims(data.x.size(1), 1, edge_dim, options.pop("num_relations", None), vocabulary(data.x))
     return Split(
@@ -165,7 +165,7 @@ def _relational(graph: Data, seed: int) -> Split:
         triples[part] = np.stack([index[0], kind, index[1]])
     relations = int(max(int(graph.get("num_relations", 0) or 0), max(int(t[1].max()) for t in triples.values()) + 1))
     sizes = (nodes, relations)
-    known = np.unique(np.concatenate([triple_codes(*t, sizes) for t in triples.values()]))
+    known = np.unique(np.concatenate([triple_codes(t[0], t[1], t[2], sizes) for t in triples.values()]))
     parts = {}
     for number, (part, rows) in enumerate(triples.items()):
         tails = corrupt_tails(rows, known, sizes, generator("relational", seed, number))

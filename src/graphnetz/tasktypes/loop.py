@@ -135,7 +135,7 @@ class _State:
         self.task_type, self.split, self.protocol = task_type, split, protocol
         self.sign = 1.0 if METRICS[split.metric].greater_is_better else -1.0
         self.keys = [f"{part}_{split.metric}" for part in PARTS]
-        self.history: dict[str, list[float]] = {"train_loss": []} | {key: [] for key in self.keys}
+        self.history: dict[str, list[float]] = {key: [] for key in ("train_loss", *self.keys)}
         self.keep_weights = keep_weights and protocol.selection == "best_val"
         self.weights: dict[str, Any] | None = None
         self.scores: dict[str, np.ndarray] = {}

@@ -39,10 +39,10 @@ class NodeClassification(TaskType):
         y = packed.node["y"]
         y = y.squeeze(1) if y.dim() == 2 and y.size(1) == 1 else y
         many = y.dim() == 2
+        members: dict[str, Any]
         if len(graphs) == 1:
             parts, replication = _masked(packed, seed)
-            data = _single(packed, y)
-            members = dict.fromkeys(parts)
+            members, data = parts, _single(packed, y)
         else:
             members, replication = _by_graph(dataset, len(graphs), seed)
             parts = {part: _nodes_of(packed, index) for part, index in members.items()}
@@ -50,7 +50,7 @@ class NodeClassification(TaskType):
         classes = _check_labels(y, parts["train"], many)
         return Split(
             data=data,
-            **(members if len(graphs) > 1 else parts),
+            **members,
             dims=Dims(packed.node["x"].size(1), classes, _edge_dim(packed), vocabulary=vocabulary(packed.node["x"])),
             metric="micro_f1" if many else "acc",
             replication=replication,
@@ -133,7 +133,7 @@ def _single(packed: PackedGraphs, y: Tensor) -> Any:
     return data
 
 
-def _masked(packed: PackedGraphs, seed: int) -> tuple[dict[str, Tensor], Replication]:
+def _masked(packed: PackedGraphs, seed: int) -> tuple[dict[str, Any], Replication]:
     missing = [key for key in _MASKS if key not in packed.node]
     if missing:
         raise DataError(
@@ -157,7 +157,8 @@ def _by_graph(dataset: Any, count: int, seed: int) -> tuple[dict[str, Tensor], A
 
 
 def _nodes_of(packed: PackedGraphs, index: Tensor) -> Tensor:
-    return packed.select(index).node_id
+    nodes: Tensor = packed.select(index).node_id
+    return nodes
 
 
 def _check_labels(y: Tensor, train: Tensor, many: bool) -> int:

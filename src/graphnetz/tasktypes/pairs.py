@@ -82,7 +82,7 @@ def corrupt_tails(
     ``known`` holds sorted codes of all true triples; ``sizes`` is (entities, relations).
     """
     entities, _ = sizes
-    tails = rng.integers(0, entities, triples.shape[1])
+    tails: np.ndarray = rng.integers(0, entities, size=(triples.shape[1],))
     for _ in range(100):
         bad = _member(known, triple_codes(triples[0], triples[1], tails, sizes))
         if not bad.any():
@@ -94,7 +94,7 @@ def corrupt_tails(
 def triple_codes(head: np.ndarray, relation: np.ndarray, tail: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
     """One integer per triple."""
     entities, relations = sizes
-    return (head.astype(np.int64) * relations + relation) * entities + tail
+    return np.asarray((head.astype(np.int64) * relations + relation) * entities + tail)
 
 
 def _member(sorted_codes: np.ndarray, codes: np.ndarray) -> np.ndarray:
