@@ -44,7 +44,7 @@ class MetaGL(Selector):
     Unlike the published code a new graph only receives messages, so its scores do not depend on
     which other graphs are asked for at the same time; validation graphs are treated as new ones;
     and known graphs enter with factors predicted out of bag, as new graphs do. Training uses whole
-    batches, a larger step and less dropout than published, which takes a quarter of the time.
+    batches, a larger step, less dropout and fewer epochs than published.
     """
 
     name, title, uses_torch = "metagl", "MetaGL", True
