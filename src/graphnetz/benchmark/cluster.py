@@ -56,6 +56,10 @@ done
 main="$!"
 status=0
 wait "$main" || status="$?"
+if kill -0 "$main" 2>/dev/null; then  # a signal ended the wait, not the run: let it put its cells away
+    status=0
+    wait "$main" || status="$?"
+fi
 exit "$status"
 """
 

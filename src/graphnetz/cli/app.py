@@ -41,7 +41,7 @@ def root(
 
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
-    from graphnetz.cli import inspect, run  # noqa: F401
+    from graphnetz.cli import cluster, data, inspect, run  # noqa: F401
 
 
 def run_app(arguments: Sequence[str] | None = None) -> int:

@@ -67,8 +67,8 @@ def status(
         )
         return OK
     print(", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "no cells planned")
-    for task, model, seed, _owner, since in running:
-        print(f"running: {task} / {model} / seed {seed} since {clock(since)}")
+    for task, model, seed, _owner, _lease in running:
+        print(f"running: {task} / {model} / seed {seed}")
     if missing:
         print(f"about {clock(left)} left" if running else f"not running; go on with: graphnetz resume {folder}")
     return OK
@@ -173,9 +173,24 @@ def list_(
 
 @app.command()
 def doctor(
+    names: Annotated[list[str] | None, typer.Argument(help="With --datasets: these datasets only.")] = None,
+    datasets: Annotated[
+        bool, typer.Option("--datasets", help="Load datasets and compare them with their cards.")
+    ] = False,
+    mirror: Annotated[str | None, typer.Option(help="Folder or URL asked before the network.")] = None,
+    root: Annotated[str, typer.Option(help="Where datasets are kept.")] = "data/benchmark",
+    download: Annotated[
+        bool, typer.Option("--download", help="With --datasets and no name: ask the network too.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
-    """Check this machine: versions, cores, memory, extras, writable folders."""
+    """Check this machine (versions, cores, memory, extras, writable folders), or the datasets at hand."""
+    if datasets:
+        from graphnetz.cli.data import check_cards
+
+        return check_cards(names or [], mirror=mirror, root=root, download=download, as_json=as_json)
+    if names:
+        raise UsageError(f"Without --datasets there is nothing to do with {names[0]!r}. Add --datasets to check it.")
     from graphnetz.benchmark.health import checks
 
     found = checks()
