@@ -93,36 +93,49 @@ def accuracy(target: Array, score: Array) -> float:
 
 @metric("balanced_acc", "balanced accuracy", greater_is_better=True, bounds=(0.0, 1.0))
 def balanced_accuracy(target: Array, score: Array) -> float:
-    """Mean recall over the classes that occur."""
-    truth, guess = target.reshape(-1), _classes(score)
-    if truth.size == 0:
-        return float("nan")
-    return float(np.mean([(guess[truth == c] == c).mean() for c in np.unique(truth)]))
+    """Mean recall over the classes that occur; for multi-label targets the mean over labels of their own value."""
+    if _multilabel(target, score):
+        return _mean_over_labels(lambda truth, guess: _mean_recall(truth > 0.5, guess > 0), target, score)
+    return _mean_recall(target.reshape(-1), _classes(score)) if target.size else float("nan")
 
 
 @metric("macro_f1", "macro F1", greater_is_better=True, bounds=(0.0, 1.0))
 def macro_f1(target: Array, score: Array) -> float:
-    """Unweighted mean F1 over classes that occur in targets or predictions."""
+    """Unweighted mean F1 over classes that occur in targets or predictions, or over labels with a known entry."""
     if target.size == 0:
         return float("nan")
     if _multilabel(target, score):
-        return float(np.mean([_f1(target[:, c] > 0.5, score[:, c] > 0) for c in range(target.shape[1])]))
+        return _mean_over_labels(lambda truth, guess: _f1(truth > 0.5, guess > 0), target, score)
     truth, guess = target.reshape(-1), _classes(score)
     return float(np.mean([_f1(truth == c, guess == c) for c in np.union1d(truth, guess)]))
 
 
 @metric("micro_f1", "micro F1", greater_is_better=True, bounds=(0.0, 1.0))
 def micro_f1(target: Array, score: Array) -> float:
-    """F1 over all label decisions at once."""
+    """F1 over all label decisions at once, unlabelled (NaN) entries left out."""
     if _multilabel(target, score):
-        return _f1(target > 0.5, score > 0)
+        known = np.isfinite(target)
+        return _f1(target[known] > 0.5, score[known] > 0) if known.any() else float("nan")
     return accuracy(target, score)
 
 
 @metric("f1", "F1", greater_is_better=True, bounds=(0.0, 1.0))
 def binary_f1(target: Array, score: Array) -> float:
-    """F1 of class 1."""
+    """F1 of class 1; for multi-label targets that of all their decisions, which is micro F1."""
+    if _multilabel(target, score):
+        return micro_f1(target, score)
     return _f1(target.reshape(-1) == 1, _classes(score) == 1) if target.size else float("nan")
+
+
+def _mean_over_labels(compute: Callable[[Array, Array], float], target: Array, score: Array) -> float:
+    """Mean over the labels that have a known entry, each computed on its known entries."""
+    known = np.isfinite(target)
+    parts = [compute(target[rows, c], score[rows, c]) for c, rows in enumerate(known.T) if rows.any()]
+    return float(np.mean(parts)) if parts else float("nan")
+
+
+def _mean_recall(truth: Array, guess: Array) -> float:
+    return float(np.mean([(guess[truth == c] == c).mean() for c in np.unique(truth)]))
 
 
 def _f1(truth: Array, guess: Array) -> float:
@@ -217,9 +230,14 @@ def r_squared(target: Array, score: Array) -> float:
 
 
 def hits_at(k: int) -> Callable[[Array, Array], float]:
-    """Share of positives scored strictly above the k-th best negative (OGB's definition)."""
+    """Share of positives scored strictly above the k-th best negative (OGB's definition).
+
+    A table of labels is not one ranking: there the value is NaN.
+    """
 
     def compute(target: Array, score: Array) -> float:
+        if _multilabel(target, score):
+            return float("nan")
         truth = target.reshape(-1) > 0.5
         value = positive_score(score)
         positives, negatives = value[truth], value[~truth]
@@ -239,7 +257,9 @@ for _k in (10, 20, 50, 100):
 
 @metric("mrr", "MRR", greater_is_better=True, bounds=(0.0, 1.0))
 def mean_reciprocal_rank(target: Array, score: Array) -> float:
-    """Mean over positives of 1 / (rank among all negatives), ties at their mean rank."""
+    """Mean over positives of 1 / (rank among all negatives), ties at their mean rank; NaN for a table of labels."""
+    if _multilabel(target, score):
+        return float("nan")
     truth = target.reshape(-1) > 0.5
     value = positive_score(score)
     positives, negatives = value[truth], np.sort(value[~truth])

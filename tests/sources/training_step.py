@@ -1,4 +1,4 @@
-"""One epoch of training on whatever a loader returns."""
+"""One epoch of the real training loop on whatever a loader returns."""
 
 from __future__ import annotations
 
@@ -6,28 +6,23 @@ import numpy as np
 import torch
 
 from graphnetz.models import GCN
-from graphnetz.tasktypes import TASK_TYPES
+from graphnetz.records import Protocol
+from graphnetz.tasktypes import TASK_TYPES, fit
 
 
 def train_one_epoch(dataset, kind, *, batch_size=8):
-    """Split, train once over all batches, score the test part; everything must be finite."""
+    """Split, train with the loop that benchmarks use, measure; losses and outputs must be finite."""
     torch.manual_seed(0)
     task_type = TASK_TYPES[kind]
     split = task_type.split(dataset, 0)
     model = task_type.adapt(lambda i, h, o: GCN(i, h, o), split.dims, 8)
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
-    losses = []
-    for batch in task_type.batches(split, batch_size):
-        optimiser.zero_grad()
-        loss = task_type.loss(model, split, batch)
-        loss.backward()
-        optimiser.step()
-        losses.append(float(loss.detach()))
-    assert losses
-    assert np.isfinite(losses).all()
-    model.eval()
-    with torch.no_grad():
-        scores = task_type.scores(model, split, ("test",))["test"]
-    assert len(scores) == len(split.targets["test"]) > 0
-    assert torch.isfinite(scores).all()
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    outcome = fit(task_type, model, split, Protocol(epochs=1, lr=1e-2, batch_size=batch_size))
+    assert outcome.epochs == 1
+    assert np.isfinite(outcome.history["train_loss"]).all()
+    assert any(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    for part in ("val", "test"):
+        assert len(outcome.scores[part]) == len(split.targets[part]) > 0
+        assert np.isfinite(outcome.scores[part]).all()
+        assert {f"{part}_{key}" for key in task_type.keys(split)} <= set(outcome.metrics)
     return split
