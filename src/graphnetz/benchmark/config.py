@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz._core.paths import slug
 
 DEFAULT_MODELS = (
     "GCN",
@@ -23,6 +26,21 @@ DEFAULT_MODELS = (
 )
 """The five architectures of the paper, and what each of them must beat."""
 
+PAPER_MODELS = DEFAULT_MODELS[:5]
+
+PROTOCOLS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "default": {},
+        "paper": {
+            "optimiser": "adam", "selection": "last", "edge_attributes": False, "hidden_channels": 64,
+            "patience": None, "schedule": None, "clip": None, "budget": None,
+        },
+    }
+)  # fmt: skip
+"""What ``--protocol`` stands for; single flags win over it. ``paper`` is that of da Costa and Modenesi
+(GraphNetz): Adam with the learning rate and decay of each task type, 64 channels, the epochs of each
+task, metrics of the last epoch, and encoders that see node features and edges only."""
+
 
 class RunConfig(BaseModel):
     """Everything `graphnetz run` can be told. ``None`` means: the default of the task or engine."""
@@ -33,8 +51,12 @@ class RunConfig(BaseModel):
     category: str | None = None
     task: list[str] = Field(default_factory=list)
     task_type: str | None = None
+    graph: str | None = None
+    labels: str | None = None
+    features: str | None = None
     model: list[str] = Field(default_factory=list)
     seeds: int | list[int] = 10
+    protocol: str = "default"
     epochs: int | None = Field(None, ge=1)
     hidden_channels: int = Field(64, ge=1)
     lr: float | None = Field(None, gt=0)
@@ -62,23 +84,45 @@ class RunConfig(BaseModel):
             raise ValueError("at least one seed is needed, for instance --seeds 10")
         return value
 
+    @field_validator("protocol")
+    @classmethod
+    def _protocol(cls, value: str) -> str:
+        if value not in PROTOCOLS:
+            raise ValueError(f"known are {', '.join(PROTOCOLS)}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_graph(self) -> RunConfig:
+        """Refuse files that nothing would read, and a graph of one's own next to catalogued tasks."""
+        stray = [name for name in ("labels", "features") if getattr(self, name) is not None]
+        if stray and self.graph is None:
+            raise UsageError(f"--{stray[0]} describes the nodes of a graph: give --graph with an edge list as well.")
+        others = [name for name in ("suite", "category", "task") if getattr(self, name)]
+        if self.graph is not None and others:
+            raise UsageError(f"--graph and --{others[0]} exclude each other. Give one of them.")
+        return self
+
     def seed_list(self) -> list[int]:
         """A count N means seeds 0..N-1."""
         return list(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
 
     def models(self) -> list[str]:
-        """The chosen models, or the default ones."""
-        return self.model or list(DEFAULT_MODELS)
+        """The chosen models, or the default ones of the protocol."""
+        return self.model or list(PAPER_MODELS if self.protocol == "paper" else DEFAULT_MODELS)
 
     def folder(self) -> Path:
         """The run folder: as told, or named after what is run."""
-        name = self.suite or self.category or ("-".join(self.task[:3]) if self.task else "default")
+        named = self.suite or self.category or (slug(Path(self.graph).stem) if self.graph else None)
+        name = named or ("-".join(self.task[:3]) if self.task else "default")
         return Path(self.out) if self.out else Path("runs") / name
 
-    def protocol(self) -> dict[str, Any]:
-        """Protocol overrides that were given."""
+    def overrides(self) -> dict[str, Any]:
+        """Protocol settings: those of the named protocol, then the flags that were given."""
         keys = ("lr", "weight_decay", "batch_size", "selection", "patience", "edge_attributes")
-        return {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        given = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        if "hidden_channels" in self.model_fields_set:
+            given["hidden_channels"] = self.hidden_channels
+        return {**PROTOCOLS[self.protocol], **given}
 
 
 def load_config(path: str | Path | None, flags: dict[str, Any]) -> RunConfig:
@@ -99,5 +143,7 @@ def load_config(path: str | Path | None, flags: dict[str, Any]) -> RunConfig:
         return RunConfig(**values)
     except ValidationError as error:
         first = error.errors()[0]
+        if isinstance(cause := first.get("ctx", {}).get("error"), UsageError):
+            raise cause from None  # a sentence of ours about two keys at once
         key = ".".join(str(part) for part in first["loc"][:1])
         raise UsageError(f"The configuration key {key!r} is wrong: {first['msg']} (got {first['input']!r}).") from error

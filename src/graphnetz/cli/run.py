@@ -13,9 +13,9 @@ from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
 
 FLAGS = (
-    "suite", "category", "task", "task_type", "model", "epochs", "hidden_channels", "lr", "weight_decay", "selection",
-    "patience", "workers", "backend", "address", "timeout", "memory", "mirror", "root", "out", "save_predictions",
-    "save_weights",
+    "suite", "category", "task", "task_type", "graph", "labels", "features", "model", "protocol", "epochs",
+    "hidden_channels", "lr", "weight_decay", "selection", "patience", "workers", "backend", "address", "timeout",
+    "memory", "mirror", "root", "out", "save_predictions", "save_weights",
 )  # fmt: skip
 """Flags that are keys of the configuration as they are."""
 
@@ -26,8 +26,20 @@ def run(
     suite: Annotated[str | None, typer.Option(help="A named suite of tasks (see 'graphnetz list suites').")] = None,
     category: Annotated[str | None, typer.Option(help="All curated tasks of a category.")] = None,
     task: Annotated[list[str] | None, typer.Option(help="A task by name; repeat for several.")] = None,
-    task_type: Annotated[str | None, typer.Option(help="Keep only tasks of this type.")] = None,
+    task_type: Annotated[
+        str | None, typer.Option(help="Keep only tasks of this type; with --graph: what to predict.")
+    ] = None,
+    graph: Annotated[
+        str | None, typer.Option(help="Your own graph: edges as CSV (source, target), GraphML, GML or npz.")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="Classes for --graph: CSV with the columns node and label.")
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Numbers for --graph: CSV with the column node and one column per feature.")
+    ] = None,
     model: Annotated[list[str] | None, typer.Option(help="A model by name; repeat for several.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="'default', or 'paper' for that of GraphNetz.")] = None,
     seeds: Annotated[str | None, typer.Option(help="How many seeds, or a list such as 0,1,5.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs instead of each task's own.")] = None,
     hidden_channels: Annotated[int | None, typer.Option(help="Width of the encoders.")] = None,
@@ -101,6 +113,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
         os.environ["GRAPHNETZ_MIRROR"] = config.mirror
     from graphnetz.benchmark.outputs import write_toml
     from graphnetz.benchmark.run import run_benchmark
+    from graphnetz.cli.data import print_published
     from graphnetz.cli.show import print_report
 
     folder = config.folder()
@@ -108,7 +121,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
         "category": config.category, "models": config.models(), "root": config.root,
         "hidden_channels": config.hidden_channels,
         "epochs": config.epochs, "seeds": config.seed_list(), "task_type": config.task_type, "tasks": _tasks(config),
-        "device": config.device, "protocol": config.protocol(),
+        "device": config.device, "protocol": config.overrides(),
     }  # fmt: skip
     if dry_run:
         from graphnetz.cli.show import print_estimate
@@ -127,6 +140,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
         print(json.dumps(json.loads(report.to_json()), indent=1))
     else:
         print_report(report, folder)
+        print_published(report, config.suite)
     failed = [result for result in report.results if not result.ok]
     for result in failed[:20]:
         say(f"{result.status}: {result.task} / {result.model} / seed {result.seed}: {result.error}")
@@ -144,6 +158,8 @@ def _tasks(config: Any) -> list[Any] | None:
     ]
     if len(given) > 1 and "category" in given:
         raise UsageError(f"--{given[0]} and --{given[1]} exclude each other. Give one of them.")
+    if config.graph:
+        return [_own_task(config)]
     if config.category:
         return None
     if config.task and config.suite:
@@ -152,3 +168,14 @@ def _tasks(config: Any) -> list[Any] | None:
     if config.task:
         return [find_task(name) for name in config.task]
     return SUITES[config.suite or "default"]()
+
+
+def _own_task(config: Any) -> Any:
+    """One task from the user's files, named after the file of edges."""
+    from graphnetz._core.paths import slug
+    from graphnetz.datasets import task_from_edges
+
+    return task_from_edges(
+        slug(Path(config.graph).stem), config.graph,
+        labels=config.labels, features=config.features, task_type=config.task_type,
+    )  # fmt: skip

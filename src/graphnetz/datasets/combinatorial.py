@@ -46,6 +46,24 @@ def random_tsp(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList
     return tsp(seed, **size)
 
 
+@dataset(
+    "combinatorial",
+    serves={"link_pred": 80},
+    title="TSP-random of the GraphNetz paper",
+    citation="da Costa and Modenesi, GraphNetz, Table 3.",
+    graphs=1,
+    nodes=200,
+    features=2,
+    notes=("One set of 200 points per seed, four nearest neighbours; edges are hidden, no tour is asked for.",),
+    **_GENERATED,
+)
+def tsp_random(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList:
+    """Return the published neighbour graph; see `graphnetz.datasets.generators.published`."""
+    from graphnetz.datasets.generators.published import tsp_neighbours
+
+    return tsp_neighbours(seed, **size)
+
+
 @_instances(
     f"{_GRAPHNETZ} Clarke and Wright, 1964.",
     title="Capacitated vehicle routing on random points",

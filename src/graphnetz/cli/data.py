@@ -1,0 +1,144 @@
+"""`graphnetz mirror`, `graphnetz published`, and what `doctor --datasets` prints."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from graphnetz._core.errors import UsageError
+from graphnetz.cli.app import FAILED_CELLS, OK, app, say
+
+
+@app.command()
+def mirror(
+    names: Annotated[list[str] | None, typer.Argument(help="Datasets (see 'graphnetz list datasets').")] = None,
+    to: Annotated[Path | None, typer.Option(help="The folder to fill; files already there stay.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--mirror", help="Another mirror, folder or URL, asked before the network.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """Fetch the raw files of datasets into a folder from which machines without internet can load them."""
+    if to is None:
+        raise UsageError("Say where the mirror goes: graphnetz mirror NAME... --to DIR.")
+    if to.exists() and not to.is_dir():
+        raise UsageError(f"--to needs a folder, but {str(to)!r} is a file. Choose another name.")
+    if source:
+        os.environ["GRAPHNETZ_MIRROR"] = source
+    from graphnetz.datasets.sources.mirror import make_mirror
+
+    made = make_mirror(names or [], to)
+    if as_json:
+        print(json.dumps([dataclasses.asdict(item) for item in made], indent=1))
+    for item in made:
+        if item.error:
+            say(f"{item.name}: {item.error}")
+        elif not as_json:
+            print(f"{item.name}: {_content(item)}")
+    if not as_json and any(item.files for item in made):
+        print(f"Use it with --mirror {to} or GRAPHNETZ_MIRROR={to}")
+    return FAILED_CELLS if any(item.error for item in made) else OK
+
+
+def _content(item: Any) -> str:
+    if not item.files:
+        return "nothing to fetch (generated, bundled or already there)"
+    return f"{len(item.files)} files, {item.bytes / 1e6:.1f} MB"
+
+
+def check_cards(names: list[str], *, mirror: str | None, root: str, download: bool, as_json: bool) -> int:
+    """Load datasets one by one and say how each compares with its card.
+
+    Without names everything is tried that needs no network; what is not at hand is then no fault.
+    """
+    from graphnetz.datasets import CARDS, list_datasets
+    from graphnetz.datasets.sources.doctor import check_datasets
+
+    for name in names:
+        CARDS[name]  # raises with the closest known name before anything is loaded
+    if mirror:
+        os.environ["GRAPHNETZ_MIRROR"] = mirror
+    if not names and not download:
+        os.environ["GRAPHNETZ_OFFLINE"] = "1"
+    found = []
+    for name in names or list_datasets():
+        (check,) = check_datasets([name], root=root)
+        found.append(check)
+        if not as_json:
+            detail = "; ".join(check.differences) or check.message or _size(check.found)
+            print(f"[{check.status}] {name}: {detail}", flush=True)
+    if as_json:
+        print(json.dumps([dataclasses.asdict(check) for check in found], indent=1))
+    bad = {"differs", "failed"} | ({"unavailable"} if names else set())
+    return FAILED_CELLS if any(check.status in bad for check in found) else OK
+
+
+def _size(found: dict[str, int]) -> str:
+    return ", ".join(f"{value:,} {key}" for key, value in found.items() if value)
+
+
+@app.command()
+def published(
+    folder: Annotated[Path, typer.Argument(help="A run folder.")],
+    suite: Annotated[str, typer.Option(help="The suite whose published numbers to compare with.")] = "cross-category",
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """Print a run's numbers beside the published ones of its suite."""
+    from graphnetz.report import BenchmarkReport
+
+    path = folder / "results.json"
+    if not path.is_file():
+        raise UsageError(f"{str(folder)!r} holds no results.json. Give the folder of an earlier 'graphnetz run'.")
+    report = BenchmarkReport.from_json(path.read_text(encoding="utf-8"))
+    if as_json:
+        print(json.dumps([dataclasses.asdict(row) for row in _compared(report, suite)], indent=1))
+    else:
+        print_published(report, suite)
+    return OK
+
+
+def _compared(report: Any, suite: str) -> list[Any]:
+    from graphnetz.datasets.published import compare
+
+    ours = {
+        (str(task), str(model)): (float(row["mean"]), float(row["std"]), int(row["n_seeds"]))
+        for (task, model), row in report.summary().iterrows()
+        if row["n_seeds"]
+    }
+    return compare(suite, ours)
+
+
+def print_published(report: Any, suite: str | None) -> None:
+    """Print our numbers beside the published ones, when the suite has a published table."""
+    from graphnetz.datasets.published import PUBLISHED, citation, rows_inside
+
+    if suite not in PUBLISHED:
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    rows = _compared(report, suite)
+    table = Table(title="beside the published numbers", title_justify="left")
+    for column in ("task", "model", "published", "ours", "difference", "95 % interval", "verdict"):
+        table.add_column(column, justify="left" if column in ("task", "model", "verdict") else "right")
+    for row in rows:
+        if row.seeds:
+            ours, diff = f"{row.ours:.3f}", f"{row.difference:+.3f}"
+            between = f"{row.low:+.3f} to {row.high:+.3f}" if row.low == row.low else "n/a"
+        else:
+            ours = diff = between = "n/a"
+        table.add_row(
+            escape(row.task), escape(row.model), f"{row.published:.3f} ± {row.half_width:.3f}", ours, diff, between,
+            escape(row.verdict),
+        )  # fmt: skip
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    inside, whole = rows_inside(rows)
+    console.print(f"{len(inside)} of {len(whole)} rows have every model within the published interval widened by 0.02.")
+    console.print(f"Published: {escape(citation(suite))}")

@@ -1,0 +1,143 @@
+"""The published cross-category experiment: its rows, its data, and our numbers beside the published ones."""
+
+import json
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from scipy import stats as scipy_stats
+
+from graphnetz._core.errors import UnknownNameError
+from graphnetz.datasets import SUITES, find_task
+from graphnetz.datasets.generators import published as generators
+from graphnetz.datasets.published import PUBLISHED, compare, rows_inside
+from graphnetz.tasktypes import TASK_TYPES
+from graphnetz.tasktypes.graphs import features_of
+
+
+def test_ten_rows_in_the_order_of_the_paper_with_its_epochs():
+    tasks = SUITES["cross-category"]()
+    assert [(t.name, t.task_type, t.epochs) for t in tasks] == [
+        ("tsp_random", "link_pred", 80),
+        ("mutag", "graph_cls", 40),
+        ("cora", "node_cls", 100),
+        ("fb15k_237", "link_pred", 20),
+        ("euroroad", "link_pred", 80),
+        ("board_directors", "link_pred", 40),
+        ("internet_as", "link_pred", 40),
+        ("mnist_superpixels_1500", "graph_cls", 4),
+        ("ising_lattice_published", "link_pred", 60),
+        ("terrorists_911", "link_pred", 120),
+    ]
+    assert list(PUBLISHED["cross-category"]["rows"]) == [t.name for t in tasks]
+    assert len({t.category for t in tasks}) == 10
+    assert find_task("mnist_superpixels_1500").card.name == "mnist_superpixels"
+
+
+def test_published_numbers_are_those_of_the_reference(shared_reference):
+    """The table in the package against an independent transcription of the paper."""
+    rows = json.loads((shared_reference / "graphnetz_tables.json").read_text())["table3"]
+    ours = PUBLISHED["cross-category"]["rows"]
+    assert len(rows) == len(ours) == 10
+    for row, (name, models) in zip(rows, ours.items(), strict=True):
+        theirs = {m: row[m] for m in ("GCN", "GAT", "GraphSAGE", "GraphTransformer", "GIN") if row[m] is not None}
+        assert models == theirs, name
+
+
+def test_tsp_graph_joins_exactly_the_nearest_points():
+    (data,) = generators.tsp_neighbours(3)
+    points = data.x.double().numpy()
+    gap = np.linalg.norm(points[:, None] - points[None], axis=2)
+    np.fill_diagonal(gap, np.inf)
+    expected = {frozenset((i, int(j))) for i in range(200) for j in np.argsort(gap[i])[:4]}
+    found = {frozenset(pair) for pair in data.edge_index.T.tolist()}
+    assert found == expected
+    assert data.num_edges == 2 * len(expected)
+
+
+def test_ising_grid_is_the_king_graph_with_loops():
+    pairs = generators.grid_pairs(7)
+    king = nx.strong_product(nx.path_graph(7), nx.path_graph(7))
+    expected = {tuple(sorted((7 * a + b, 7 * c + d))) for (a, b), (c, d) in king.edges} | {(i, i) for i in range(49)}
+    assert {tuple(pair) for pair in pairs.tolist()} == expected
+
+
+def test_ising_spins_are_biased_coins_and_pairs_are_hidden_once():
+    ups = []
+    for seed in range(20):
+        (data,) = generators.ising_grid(seed)
+        ups.append(float((data.x > 0).float().mean()))
+        parts = [data[f"{part}_pos_edge_index"].T.tolist() for part in ("train", "val", "test")]
+        every = [tuple(pair) for part in parts for pair in part]
+        assert len(every) == len(set(every)) == len(generators.grid_pairs(20))
+        assert len(parts[2]) == int(0.1 * len(every))
+        seen = {tuple(sorted(pair)) for pair in data.edge_index.T.tolist()}
+        assert not seen & {tuple(pair) for part in parts[1:] for pair in part}
+        wrong = torch.cat([data.val_neg_edge_index, data.test_neg_edge_index], dim=1).T.tolist()
+        assert not {tuple(pair) for pair in wrong} & set(every)
+        assert len(wrong) == len(parts[1]) + len(parts[2])
+    probability = (1 + math.tanh(1 / 2.27)) / 2
+    assert abs(np.mean(ups) - probability) < 4 * math.sqrt(probability * (1 - probability) / (20 * 400))
+    assert any(a == b for a, b in parts[2])
+    (without,) = generators.ising_grid(0, loops=False)
+    assert not (without.test_pos_edge_index[0] == without.test_pos_edge_index[1]).any()
+
+
+def test_the_split_asks_for_the_published_pairs():
+    (data,) = generators.ising_grid(0)
+    split = TASK_TYPES["link_pred"].split([data], 0)
+    positive = split.test.index[:, split.test.label > 0.5]
+    assert torch.equal(positive, data.test_pos_edge_index)
+    assert len(split.test) == 2 * positive.size(1)
+
+
+def test_networks_get_identity_features_up_to_8192_nodes_and_degrees_above():
+    from torch_geometric.data import Data
+
+    ring = torch.stack([torch.arange(9000), (torch.arange(9000) + 1) % 9000])
+    small = Data(edge_index=ring[:, :100], num_nodes=8192, feature_rule="identity")
+    large = Data(edge_index=ring, num_nodes=9000, feature_rule="identity")
+    assert features_of(small, small.edge_index).shape == (8192, 8192)
+    assert features_of(large, large.edge_index).shape == (9000, 3)
+
+
+def test_cells_beside_published_ones_by_hand():
+    ours = {
+        ("cora", "GCN"): (0.815, 0.002, 10),
+        ("cora", "GAT"): (0.70, 0.01, 10),
+        ("mutag", "GIN"): (0.8, math.nan, 1),
+    }
+    rows = {(r.task, r.model): r for r in compare("cross-category", ours)}
+    assert len(rows) == 42
+    gcn = rows["cora", "GCN"]
+    published_sd = 0.001 * math.sqrt(10) / scipy_stats.t.ppf(0.975, 9)
+    low, high = _welch(published_sd)
+    witness = scipy_stats.ttest_ind_from_stats(0.815, 0.002, 10, 0.811, published_sd, 10, equal_var=False)
+    assert (witness.pvalue < 0.05) == (low > 0 or high < 0)
+    assert (gcn.low, gcn.high) == pytest.approx((low, high))
+    assert gcn.inside
+    assert rows["cora", "GAT"].inside is False
+    assert rows["cora", "GAT"].verdict.startswith("outside")
+    assert rows["mutag", "GIN"].inside
+    assert math.isnan(rows["mutag", "GIN"].low)
+    assert rows["mutag", "GCN"].verdict == "not run"
+    assert rows_inside(list(rows.values())) == ([], [])
+
+
+def _welch(published_sd):
+    a, b = 0.002**2 / 10, published_sd**2 / 10
+    df = (a + b) ** 2 / (a**2 / 9 + b**2 / 9)
+    half = scipy_stats.t.ppf(0.975, df) * math.sqrt(a + b)
+    return 0.004 - half, 0.004 + half
+
+
+def test_rows_count_when_every_published_model_was_run():
+    table = PUBLISHED["cross-category"]["rows"]
+    ours = {("cora", m): (mean + 0.019, 0.01, 10) for m, (mean, _) in table["cora"].items()}
+    ours |= {("euroroad", m): (mean, 0.01, 10) for m, (mean, _) in table["euroroad"].items()}
+    ours["euroroad", "GAT"] = (0.9, 0.01, 10)
+    assert rows_inside(compare("cross-category", ours)) == (["cora"], ["cora", "euroroad"])
+    with pytest.raises(UnknownNameError, match="Did you mean 'cross-category'"):
+        compare("cross-categry", {})
