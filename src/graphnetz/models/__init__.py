@@ -1,5 +1,6 @@
 """Encoders, baselines and the registry of models."""
 
+from graphnetz.models import bgnn
 from graphnetz.models.dgi import DGI, DGIWrapper
 from graphnetz.models.gat import GAT
 from graphnetz.models.gcn import GCN
@@ -28,6 +29,7 @@ __all__ = [
     "Majority",
     "ModelSpec",
     "_multi_task_factory",
+    "bgnn",
     "named_specs",
     "register_model",
     "spec_from",

@@ -79,15 +79,24 @@ class ModelSpec:
             self.factory is None and getattr(self.cls, "level", "") == "node"
         ):
             return kind.adapt(lambda i, h, o: self._construct(self.cls, i, h, o, dims), dims, hidden)
+        make = self.factory or self.cls
+        known = {"task_type": task_type, "vocabulary": dims.vocabulary, "out_graph": dims.out_graph}
+        accepted = _parameters(make)
+        if accepted is not None and "vocabulary" in accepted:
+            dims = replace(dims, vocabulary=())  # the model embeds categories itself
         wide_in, wide_out = kind.direct_channels(dims, hidden)
-        model = self._construct(self.factory or self.cls, wide_in, hidden, wide_out, dims)
+        model = self._construct(make, wide_in, hidden, wide_out, dims, known)
         return kind.wrap(model, dims, hidden)
 
-    def _construct(self, make: Callable[..., Any], i: int, h: int, o: int, dims: Dims) -> Any:
+    def _construct(
+        self, make: Callable[..., Any], i: int, h: int, o: int, dims: Dims, known: Mapping[str, Any] | None = None
+    ) -> Any:
         accepted = _parameters(make)
         extra = dict(self.kwargs)
-        for key in ("edge_dim", "num_relations"):
-            value = getattr(dims, key)
+        offered = {key: getattr(dims, key) for key in ("edge_dim", "num_relations", "pe_dim", "num_nodes")} | dict(
+            known or {}
+        )
+        for key, value in offered.items():
             if accepted is not None and key in accepted and value is not None:
                 extra.setdefault(key, value)
         if accepted is not None and all(name in accepted for name in _CHANNELS):

@@ -27,6 +27,8 @@ class Dims:
     """What a model must be told about the data before it can be built.
 
     ``vocabulary`` lists the sizes of integer feature columns; it is empty for real-valued features.
+    ``pe_dim`` is the width of the positional encoding, where a transform has added one;
+    ``num_nodes`` is known for link prediction, which happens on one graph.
     """
 
     in_channels: int
@@ -35,6 +37,8 @@ class Dims:
     num_relations: int | None = None
     vocabulary: tuple[int, ...] = ()
     out_graph: int | None = None
+    pe_dim: int | None = None
+    num_nodes: int | None = None
 
 
 @dataclass

@@ -57,7 +57,7 @@ class EdgeClassification(TaskType):
             **parts,
             dims=Dims(
                 packed.node["x"].size(1), classes, None if edge is None else edge.size(1),
-                vocabulary=vocabulary(packed.node["x"]),
+                vocabulary=vocabulary(packed.node["x"]), pe_dim=packed.pe_dim,
             ),
             metric="f1" if classes == 2 else "balanced_acc",
             replication=replication,  # type: ignore[arg-type]

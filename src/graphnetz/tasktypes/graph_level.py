@@ -40,8 +40,9 @@ class GraphLevel(TaskType):
         edge = packed.edge.get("edge_attr")
         x = packed.node["x"]
         return Dims(
-            x.size(1), out, None if edge is None else edge.size(1), vocabulary=vocabulary(x), out_graph=out_graph
-        )
+            x.size(1), out, None if edge is None else edge.size(1), vocabulary=vocabulary(x), out_graph=out_graph,
+            pe_dim=packed.pe_dim,
+        )  # fmt: skip
 
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
         return GraphHead(embedded(build, dims, hidden, hidden), hidden, dims.out_channels)

@@ -126,7 +126,9 @@ def _message_graph(graph: Data, keep: Tensor) -> Data:
 
 def _make(data: Data, parts: Mapping[str, Any], *, notes: tuple[str, ...] = (), **options: Any) -> Split:
     edge_dim = None if data.edge_attr is None else data.edge_attr.size(1)
-    dims = Dims(data.x.size(1), 1, edge_dim, options.pop("num_relations", None), vocabulary(data.x))
+    dims = Dims(
+        data.x.size(1), 1, edge_dim, options.pop("num_relations", None), vocabulary(data.x), num_nodes=data.num_nodes
+    )
     return Split(
         data=data,
         **parts,

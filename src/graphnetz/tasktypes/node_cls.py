@@ -51,7 +51,10 @@ class NodeClassification(TaskType):
         return Split(
             data=data,
             **members,
-            dims=Dims(packed.node["x"].size(1), classes, _edge_dim(packed), vocabulary=vocabulary(packed.node["x"])),
+            dims=Dims(
+                packed.node["x"].size(1), classes, _edge_dim(packed),
+                vocabulary=vocabulary(packed.node["x"]), pe_dim=packed.pe_dim,
+            ),
             metric="micro_f1" if many else "acc",
             replication=replication,
             targets={part: to_numpy(y[index]) for part, index in parts.items()},

@@ -35,6 +35,11 @@ class PackedGraphs:
         """How many graphs there are."""
         return self.node_ptr.numel() - 1
 
+    @property
+    def pe_dim(self) -> int | None:
+        """Width of the positional encoding, where the graphs carry one."""
+        return self.node["pe"].size(1) if "pe" in self.node else None
+
     def select(self, index: Tensor) -> Data:
         """Return the batch of the graphs ``index``, with ``batch``, ``ptr`` and ``num_graphs``."""
         nodes, counts = _ranges(self.node_ptr, index)

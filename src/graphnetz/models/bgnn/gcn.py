@@ -1,0 +1,74 @@
+"""Graph convolution as in the 2023 tables (symmetric) and the 2020 ones (neighbour mean, "vanilla")."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from graphnetz.models.bgnn._frame import (
+    SPARSE_TASKS,
+    Head,
+    Network,
+    NodeInput,
+    PEMode,
+    degree,
+    finish,
+    level_of,
+    register_variant,
+    total,
+)
+from graphnetz.models.spec import register_model
+
+
+class GCNLayer(nn.Module):
+    """Neighbours only, no self-loop: symmetric normalisation (out-degree of the source) or the mean."""
+
+    def __init__(self, width: int, *, vanilla: bool = False, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.norm = nn.BatchNorm1d(width)
+        self.vanilla, self.dropout = vanilla, dropout
+        if not vanilla:
+            nn.init.xavier_uniform_(self.linear.weight)
+            nn.init.zeros_(self.linear.bias)
+
+    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+        """One layer with norm, ReLU and residual."""
+        source, target = edge_index
+        nodes = h.size(0)
+        into = degree(target, nodes, h).clamp_(min=1)
+        if self.vanilla:
+            mixed = total(h[source], target, nodes) / into.unsqueeze(1)
+        else:
+            out = degree(source, nodes, h).clamp_(min=1)
+            mixed = total((h * out.rsqrt().unsqueeze(1))[source], target, nodes) * into.rsqrt().unsqueeze(1)
+        return finish(self.linear(mixed), h, self.norm, self.dropout, training=self.training)
+
+
+@register_model(task_types=SPARSE_TASKS, name="bgnn.GCN")
+class GCN(Network):
+    """Graph convolutions with batch norm and residuals; ``vanilla=True`` averages the neighbours."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        *,
+        num_layers: int = 4,
+        task_type: str = "graph_cls",
+        vocabulary: tuple[int, ...] = (),
+        out_graph: int | None = None,
+        pe_dim: int | None = None,
+        pe_mode: PEMode = "add",
+        vanilla: bool = False,
+        readout: str = "mean",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        width = hidden_channels
+        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
+        self.blocks = nn.ModuleList(GCNLayer(width, vanilla=vanilla, dropout=dropout) for _ in range(num_layers))
+        self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)
+
+
+register_variant("bgnn.GCN-vanilla", GCN, vanilla=True)

@@ -1,0 +1,118 @@
+"""3WL-GNN (Maron et al., 2019): perceptrons over pairs and one matrix product per block."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from graphnetz.models.bgnn._dense import DenseBatch, DenseInput, per_graph, per_node
+from graphnetz.models.bgnn._frame import DENSE_TASKS, MLPReadout, PEMode, ends, level_of, register_variant
+from graphnetz.models.spec import register_model
+
+
+def _conv(wide_in: int, wide_out: int) -> nn.Conv2d:
+    conv = nn.Conv2d(wide_in, wide_out, kernel_size=1)
+    nn.init.xavier_uniform_(conv.weight)
+    if conv.bias is not None:
+        nn.init.zeros_(conv.bias)
+    return conv
+
+
+def _perceptron(wide_in: int, width: int) -> nn.Sequential:
+    return nn.Sequential(_conv(wide_in, width), nn.ReLU(), _conv(width, width), nn.ReLU())
+
+
+class Block(nn.Module):
+    """Product of two pair perceptrons beside the input, mixed by a pointwise map."""
+
+    def __init__(self, wide_in: int, width: int, *, residual: bool) -> None:
+        super().__init__()
+        self.left, self.right = _perceptron(wide_in, width), _perceptron(wide_in, width)
+        self.mix = _conv(wide_in + width, width)
+        self.residual = nn.Linear(wide_in, width) if residual else None
+
+    def forward(self, dense: DenseBatch, x: Tensor) -> Tensor:
+        """Return the next tensor over pairs, zero outside the graphs."""
+        pairs = dense.pairs
+        product = (self.left(x) * pairs) @ (self.right(x) * pairs)
+        out = self.mix(torch.cat([x, product], dim=1))
+        if self.residual is not None:
+            out = out + self.residual(x.movedim(1, -1)).movedim(-1, 1)
+        masked: Tensor = out * pairs
+        return masked
+
+
+def extremes(dense: DenseBatch, x: Tensor) -> Tensor:
+    """Largest diagonal and largest off-diagonal entry of every channel, side by side."""
+    low = torch.finfo(x.dtype).min
+    on_diagonal = x.diagonal(dim1=-2, dim2=-1)
+    diagonal = on_diagonal.masked_fill(dense.mask.unsqueeze(1) == 0, low).amax(-1)
+    identity = torch.eye(x.size(-1), dtype=torch.bool, device=x.device)
+    others = x.masked_fill((dense.pairs == 0) | identity, low).amax((-1, -2))
+    alone = (dense.mask.sum(1) < 2).unsqueeze(1)  # one node has no other entry than its own
+    return torch.cat([diagonal, torch.where(alone, diagonal, others)], dim=1)
+
+
+@register_model(task_types=DENSE_TASKS, name="bgnn.3WLGNN")
+class ThreeWLGNN(nn.Module):
+    """Provably as strong as the 3-dimensional Weisfeiler-Leman test; scores of the blocks are summed."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        *,
+        num_layers: int = 3,
+        task_type: str = "graph_cls",
+        vocabulary: tuple[int, ...] = (),
+        pe_dim: int | None = None,
+        pe_mode: PEMode = "add",
+        edge_feat: bool = False,
+        edge_dim: int | None = None,
+        residual: bool = False,
+    ) -> None:
+        super().__init__()
+        self.level = level_of(task_type, DENSE_TASKS)
+        self.input = DenseInput(
+            in_channels, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode, edge_dim=edge_dim if edge_feat else None
+        )
+        widths = [self.input.channels] + [hidden_channels] * num_layers
+        self.blocks = nn.ModuleList(Block(a, b, residual=residual) for a, b in itertools.pairwise(widths))
+        if self.level == "edge":
+            self.head: nn.Module = MLPReadout(2 * sum(widths), out_channels)
+        else:
+            wide = hidden_channels * (2 if self.level == "graph" else 1)
+            self.head = nn.ModuleList(nn.Linear(wide, out_channels) for _ in range(num_layers))
+
+    def _levels(self, dense: DenseBatch) -> list[Tensor]:
+        states = [dense.x]
+        for block in self.blocks:
+            states.append(block(dense, states[-1]))
+        return states
+
+    def _graph_scores(self, dense: DenseBatch) -> Tensor:
+        rows = [extremes(dense, x) for x in self._levels(dense)[1:]]
+        return torch.stack([head(row) for head, row in zip(self.head, rows, strict=True)]).sum(0)  # type: ignore[arg-type,call-overload]
+
+    def _node_scores(self, dense: DenseBatch) -> Tensor:
+        rows = [x.sum(2).transpose(1, 2) for x in self._levels(dense)[1:]]
+        summed = torch.stack([head(row) for head, row in zip(self.head, rows, strict=True)]).sum(0)  # type: ignore[arg-type,call-overload]
+        return summed.transpose(1, 2)
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per graph, node or edge."""
+        batches = self.input.batches(data)
+        if self.level == "graph":
+            return per_graph(batches, self._graph_scores)
+        if self.level == "node":
+            return per_node(batches, self._node_scores)
+        z = per_node(batches, lambda dense: torch.cat([x.sum(2) for x in self._levels(dense)], dim=1))
+        out: Tensor = self.head(ends(z, data.edge_index))
+        return out
+
+
+register_variant("bgnn.3WLGNN-E", ThreeWLGNN, DENSE_TASKS, edge_feat=True)
