@@ -1,6 +1,6 @@
-"""Figures of the engine: store at 100,000 cells, scheduling overhead per cell, two workers against one.
+"""Figures of the engine: store and report at 100,000 cells, scheduling overhead per cell, two workers against one.
 
-``python benchmarks/bench_engine.py [store|overhead|speedup|keys] ...``; without names all of them run.
+``python benchmarks/bench_engine.py [store|report|overhead|speedup|keys] ...``; without names all of them run.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ from pathlib import Path
 
 from graphnetz.benchmark.executors import LocalExecutor, drive
 from graphnetz.benchmark.keys import content_key
+from graphnetz.benchmark.outputs import assemble
+from graphnetz.benchmark.plan import make_plan
 from graphnetz.benchmark.store import Store, to_csv
-from graphnetz.records import Cell, CellResult, Protocol
+from graphnetz.benchmark.worker import Workbench
+from graphnetz.datasets import task_from_dataset
+from graphnetz.models import named_specs
+from graphnetz.records import Cell, CellResult, Protocol, Task
 
 EPOCHS = 100
 CURVES = [[((k * 7919 + i * 104729) % 99991) / 99991 for i in range(EPOCHS)] for k in range(50)]
@@ -28,16 +33,16 @@ def cells_of(n: int) -> list[Cell]:
     return [Cell(f"{i:040x}", f"task{i // 1000}", f"model{i // 10 % 100}", i, protocol) for i in range(n)]
 
 
-def result_of(cell: Cell, epochs: int = EPOCHS) -> CellResult:
+def result_of(cell: Cell, epochs: int = EPOCHS, metric: str = "test_acc") -> CellResult:
     curve = CURVES[cell.seed % len(CURVES)][:epochs]
     return CellResult(
         cell.key,
         cell.task,
         cell.model,
         cell.seed,
-        metric="test_acc",
-        metrics={"test_acc": curve[-1]},
-        history={"loss": curve, "val_acc": curve, "test_acc": curve},
+        metric=metric,
+        metrics={metric: curve[-1]},
+        history={"loss": curve, "val_acc": curve, metric: curve},
         epochs=epochs,
         seconds=1.0,
     )
@@ -72,6 +77,56 @@ def bench_store(folder: Path, n: int = 100_000) -> dict[str, float]:
         store.checkpoint_to_one_file()
         lap("checkpoint")
         figures["file_mb"] = round(store.path.stat().st_size / 1e6, 1)
+    figures["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+    return figures
+
+
+def tiny_task(i: int) -> Task:
+    """A labelled ring of 20 nodes, its own data for each task."""
+    import torch
+    from torch_geometric.data import Data
+
+    nodes = torch.arange(20)
+    ring = torch.stack([torch.cat([nodes, (nodes + 1) % 20]), torch.cat([(nodes + 1) % 20, nodes])])
+    x = torch.randn(20, 4, generator=torch.Generator().manual_seed(i))
+    masks = {f"{part}_mask": nodes % 3 == k for k, part in enumerate(("train", "val", "test"))}
+    data = Data(x=x, y=nodes % 2, edge_index=ring, **masks)
+    return task_from_dataset(f"task{i:03d}", "node_cls", data)
+
+
+def bench_report(folder: Path, n_tasks: int = 100, n_models: int = 100, n_seeds: int = 10) -> dict[str, float]:
+    """The whole way of a plan but the training: real tasks and models are planned, synthetic results are
+    stored, read back into a report, and summarised with t intervals."""
+    figures: dict[str, float] = {"cells": n_tasks * n_models * n_seeds}
+    begin = wall = time.perf_counter()
+    first = cpu = time.process_time()
+
+    def lap(name: str) -> None:
+        nonlocal wall, cpu
+        figures[f"{name}_seconds"] = round(time.perf_counter() - wall, 2)
+        figures[f"{name}_cpu"] = round(time.process_time() - cpu, 2)
+        wall, cpu = time.perf_counter(), time.process_time()
+
+    tasks = {task.name: task for task in map(tiny_task, range(n_tasks))}
+    spec = named_specs(["GCN"])["GCN"]
+    specs = {f"model{i:03d}": spec.with_kwargs({"dropout": i / 200}) for i in range(n_models)}
+    workbench = Workbench(tasks, specs, str(folder))
+    lap("prepare")
+    plan = make_plan(workbench, tuple(range(n_seeds)), protocol={"hidden_channels": 8}, epochs=EPOCHS)
+    lap("make_plan")
+    with Store.create(folder) as store:
+        store.plan(plan.cells)
+        lap("store_plan")
+        store.adopt(result_of(cell, metric=plan.info[cell.task].metric) for cell in plan.cells)
+        lap("fill")
+        report = assemble(store, plan, workbench, config={}, started=time.time())
+        lap("assemble")
+    summary = report.summary()
+    lap("summary")
+    assert len(summary) == n_tasks * n_models
+    assert summary["ci_half"].notna().all()
+    figures["total_seconds"] = round(time.perf_counter() - begin, 2)
+    figures["total_cpu"] = round(time.process_time() - first, 2)
     figures["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
     return figures
 
@@ -124,7 +179,13 @@ def bench_keys(_: Path, n: int = 100_000) -> dict[str, float]:
     return {"cells": n, "seconds": round(time.perf_counter() - begin, 2)}
 
 
-BENCHES = {"store": bench_store, "overhead": bench_overhead, "speedup": bench_speedup, "keys": bench_keys}
+BENCHES = {
+    "store": bench_store,
+    "report": bench_report,
+    "overhead": bench_overhead,
+    "speedup": bench_speedup,
+    "keys": bench_keys,
+}
 
 
 def main() -> None:

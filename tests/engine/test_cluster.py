@@ -8,6 +8,7 @@ import pytest
 
 from graphnetz._core.errors import UsageError
 from graphnetz.benchmark.cluster import slurm_script
+from graphnetz.cli.app import run_app
 
 STANDINS = {
     "scontrol": "printf 'n1\\nn2\\nn3\\n'",
@@ -24,6 +25,7 @@ STANDINS = {
     "graphnetz": """
         echo "graphnetz $* after $(wc -l < "$JOINED") nodes" >> "$LOG"
         for part in "$@"; do echo "[$part]" >> "$LOG"; done
+        if [ -n "${HOLD:-}" ]; then trap 'kill $!; sleep 0.3; echo kept >> "$LOG"; exit 130' TERM; sleep 1000 & wait; fi
         exit "${CODE:-0}"
     """,
 }
@@ -56,6 +58,27 @@ def test_the_script_starts_every_node_runs_and_stops(run):
     assert "after 3 nodes" in log
     assert "[it's; rm -rf /]\n" in log
     assert log.endswith("[a b]\n[--backend]\n[ray]\n[--address]\n[10.0.0.1:6379]\n")
+
+
+def test_a_warning_of_slurm_reaches_the_run_which_ends_in_its_own_time(run, tmp_path):
+    script = slurm_script(["--suite", "x"], nodes=3).replace("set -euo pipefail", "set -euo pipefail\nexport HOLD=1")
+    script = script.replace('main="$!"', 'main="$!"\n(sleep 1; kill -TERM $$) &')
+    done, log = run(script)
+    assert (done.returncode, log.splitlines()[-1]) == (130, "kept"), done.stderr
+
+
+def test_the_command_prints_the_script_and_writes_it(tmp_path, capsys):
+    wanted = slurm_script(["--suite", "default", "--out", "a b"], nodes=4, cpus_per_node=32, time="08:00:00")
+    flags = ["cluster", "slurm", "--nodes", "4", "--cpus", "32", "--time", "08:00:00"]
+    rest = ["--", "--suite", "default", "--out", "a b"]
+    assert run_app([*flags, *rest]) == 0
+    assert capsys.readouterr().out == wanted
+    assert run_app([*flags, "--out", str(tmp_path / "job.sh"), *rest]) == 0
+    assert (tmp_path / "job.sh").read_text() == wanted
+    assert run_app(["cluster", "slurm", "--time", "soon", *rest]) == 2
+    assert "HH:MM:SS" in capsys.readouterr().err
+    assert run_app(["cluster", "slurm", "--", "--backend", "local"]) == 2
+    assert "set by the script" in capsys.readouterr().err
 
 
 def test_the_exit_code_is_that_of_the_run(run):

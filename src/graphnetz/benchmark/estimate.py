@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import time
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
+from graphnetz.benchmark.executors import Limits, LocalExecutor, default_workers
 from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
 from graphnetz.benchmark.progress import clock
 from graphnetz.benchmark.run import _overrides, _specs
 from graphnetz.benchmark.store import Store
 from graphnetz.benchmark.worker import Workbench
-from graphnetz.records import Cell
+from graphnetz.records import Cell, CellResult
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Wall-clock seconds of what is missing."""
-        return sum((p.cells - p.done) * p.seconds for p in self.pairs) / self.workers
+        """Wall-clock seconds of what is missing; pairs whose probe failed count as nothing."""
+        return sum((p.cells - p.done) * p.seconds for p in self.pairs if p.seconds == p.seconds) / self.workers
 
     @property
     def megabytes(self) -> float:
@@ -55,12 +56,12 @@ class Estimate:
     @property
     def budget(self) -> float:
         """Megabytes one worker may use: as told, or its share of what is free."""
-        return self.memory_limit or psutil.virtual_memory().available / 2**20 / self.workers
+        return self.memory_limit or psutil.virtual_memory().available / 1e6 / self.workers
 
     def refuse_if_over(self) -> None:
         """Raise when the largest cell does not fit."""
         if self.megabytes > self.budget:
-            worst = max(self.pairs, key=lambda p: p.megabytes)
+            worst = max((p for p in self.pairs if p.megabytes == p.megabytes), key=lambda p: p.megabytes)
             raise UsageError(
                 f"{worst.task} / {worst.model} needs about {worst.megabytes:.0f} MB per cell and a worker may use "
                 f"{self.budget:.0f} MB. Use fewer --workers, raise --memory, or leave that pair out."
@@ -73,8 +74,10 @@ class Estimate:
             "missing": sum(p.cells - p.done for p in self.pairs),
             "seconds": round(self.seconds, 1),
             "megabytes": round(self.megabytes, 1),
+            "budget": round(self.budget, 1),
+            "fits": self.megabytes <= self.budget,
             "workers": self.workers,
-            "pairs": [dataclasses.asdict(p) for p in self.pairs],
+            "pairs": [{k: None if v != v else v for k, v in dataclasses.asdict(p).items()} for p in self.pairs],
         }
 
     def text(self) -> str:
@@ -97,17 +100,18 @@ def estimate_plan(arguments: Mapping[str, Any], folder: Path, *, workers: int | 
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in plan.cells:
         groups.setdefault((cell.task, cell.model), []).append(cell)
+    prices = {
+        pair: (seconds, peak / 1e6, "recorded cells") for pair, (_, seconds, peak) in recorded.items() if pair in groups
+    }
+    unknown = [cells[0] for pair, cells in groups.items() if pair not in prices]
+    if unknown:
+        kernels.load()  # compiling them is not the cost of a cell
+        prices |= probe(workbench, unknown)
     pairs = []
     for (task, model), cells in groups.items():
         finished = sum(cell.key in done for cell in cells)
-        if (task, model) in recorded:
-            _, seconds, peak = recorded[task, model]
-            measured, megabytes = "recorded cells", peak / 2**20
-        else:
-            seconds, megabytes = probe(workbench, cells[0])
-            measured = "one-epoch probe"
-        pairs.append(PairCost(task, model, len(cells), finished, seconds, megabytes, measured))
-    return Estimate(tuple(pairs), workers or os.cpu_count() or 1, memory)
+        pairs.append(PairCost(task, model, len(cells), finished, *prices[task, model]))
+    return Estimate(tuple(pairs), workers or default_workers(Limits(memory_mb=memory)), memory)
 
 
 def planned(arguments: Mapping[str, Any]) -> tuple[Workbench, Plan]:
@@ -129,18 +133,33 @@ def _recorded(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str],
         return set(keys) - set(store.missing(keys)), dict(store.durations())
 
 
-def probe(workbench: Workbench, cell: Cell) -> tuple[float, float]:
-    """Train one epoch and scale by the epoch budget; memory is what the process grew by."""
-    process = psutil.Process()
-    before = process.memory_info().rss
-    start = time.perf_counter()
-    split = workbench.split(cell.task, cell.seed)
-    setup = time.perf_counter() - start
-    one = dataclasses.replace(cell, protocol=cell.protocol.replace(epochs=1, schedule=None, patience=None))
-    start = time.perf_counter()
-    workbench(one)
-    epoch = time.perf_counter() - start
-    grown = max(process.memory_info().rss - before, 0) / 2**20
-    held = sum(value.nbytes for value in split.targets.values()) / 2**20
-    predictor = workbench.specs[cell.model].kind == "predictor"
-    return setup + epoch * (1 if predictor else cell.protocol.epochs), max(grown, held)
+def probe(workbench: Workbench, cells: Sequence[Cell]) -> dict[tuple[str, str], tuple[float, float, str]]:
+    """Train one epoch of each cell, twice, in a supervised worker: what crashes there costs only its price.
+
+    The first time includes loading and splitting, the second is an epoch alone, which is scaled by the
+    epoch budget. Returns seconds, megabytes and their origin for each (task, model).
+    """
+    first, second = ([_one_epoch(cell, turn) for cell in cells] for turn in (1, 2))
+    results: dict[str, CellResult] = {}
+    LocalExecutor(workers=1).run(
+        [cell for both in zip(first, second, strict=True) for cell in both], workbench,
+        limits=Limits(), on_start=lambda _: True, on_result=lambda result: results.update({result.key: result}),
+    )  # fmt: skip
+    return {
+        (cell.task, cell.model): _price(cell, results[a.key], results[b.key], workbench.specs[cell.model].kind)
+        for cell, a, b in zip(cells, first, second, strict=True)
+    }
+
+
+def _one_epoch(cell: Cell, turn: int) -> Cell:
+    protocol = cell.protocol.replace(epochs=1, schedule=None, patience=None)
+    return dataclasses.replace(cell, key=f"{cell.key}/{turn}", protocol=protocol)
+
+
+def _price(cell: Cell, first: CellResult, second: CellResult, kind: str) -> tuple[float, float, str]:
+    if not second.ok:
+        return math.nan, math.nan, f"the probe ended as {second.status}: {second.error}"[:120]
+    epochs = 1 if kind == "predictor" else cell.protocol.epochs
+    seconds = max(first.seconds - second.seconds, 0.0) + second.seconds * epochs
+    peaks = [result.peak_memory for result in (first, second) if not math.isnan(result.peak_memory)]
+    return seconds, max(peaks, default=math.nan) / 1e6, "one-epoch probe"

@@ -14,24 +14,28 @@ from graphnetz.benchmark.store import Store
 from graphnetz.benchmark.worker import Workbench
 from graphnetz.report import BenchmarkReport
 
+CURVES_UP_TO = 20_000
+"""Cells whose curves a report holds; those of a larger run would fill the memory and stay in the store."""
+
 
 def assemble(
     store: Store, plan: Plan, workbench: Workbench, *, config: Mapping[str, Any], started: float
 ) -> BenchmarkReport:
     """Build the report from what the store holds for this plan."""
-    results = list(store.results([cell.key for cell in plan.cells]))
+    curves = len(plan.cells) <= CURVES_UP_TO or workbench.save_predictions
+    results = list(store.results([cell.key for cell in plan.cells], histories=curves))
     baselines = [
         name
         for name, spec in workbench.specs.items()
         if spec.kind == "predictor" or getattr(spec.cls, "baseline", False)
     ]
-    protocols = {cell.task: cell.protocol.as_dict() for cell in plan.cells}
+    protocols = {cell.task: cell.protocol for cell in plan.cells}
     described = dict(config) | {
         "models": list(plan.models),
         "tasks": [task.name for task in plan.tasks],
         "seeds": list(plan.seeds),
         "baselines": baselines,
-        "protocols": protocols,
+        "protocols": {task: protocol.as_dict() for task, protocol in protocols.items()},
         "search": workbench.search.as_dict() if workbench.search and not workbench.search.is_empty else None,
     }
     report = BenchmarkReport.from_results(
@@ -39,6 +43,9 @@ def assemble(
     )
     report.sections = list(store.read_sections())
     report.provenance = provenance(store, plan, results, started)
+    if not curves:
+        words = f"Curves and traces of more than {CURVES_UP_TO} cells are left in the store; the report has their ends."
+        report.provenance["notes"].append(words)
     return report
 
 
@@ -61,10 +68,20 @@ def provenance(store: Store, plan: Plan, results: list[Any], started: float) -> 
     }
 
 
-def write_outputs(report: BenchmarkReport, store: Store, folder: Path) -> None:
+def write_outputs(report: BenchmarkReport, store: Store, folder: Path, *, started: float) -> None:
     """Write the run folder's files and leave the store as one file."""
     report.write(folder)
+    _sweep(folder, before=started)
     store.checkpoint_to_one_file()
+
+
+def _sweep(folder: Path, *, before: float) -> None:
+    """Remove half-written files of sittings that were killed; those of a runner at work are younger."""
+    for part in (folder, folder / "figures"):
+        finished = {path.name for path in part.glob("[!.]*")} if part.is_dir() else set()
+        for path in part.glob(".*.????????"):
+            if path.name[1:-9] in finished and path.stat().st_mtime < before:
+                path.unlink(missing_ok=True)
 
 
 def write_toml(path: Path, values: Mapping[str, Any]) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError, unknown_name
-from graphnetz.benchmark.environment import environment_key
 from graphnetz.benchmark.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.benchmark.outputs import assemble, write_outputs
 from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
@@ -44,6 +43,7 @@ def run_benchmark(
     workers: int | None = None,
     backend: str = "local",
     address: str | None = None,
+    gpus: float | None = None,
     protocol: Protocol | Mapping[str, Any] | None = None,
     model_kwargs: Mapping[str, Mapping[str, Any]] | None = None,
     model_protocol: Mapping[str, Mapping[str, Any]] | None = None,
@@ -73,8 +73,9 @@ def run_benchmark(
     out
         Run folder. With it the run is kept and resumed: only missing cells are trained. Without it
         nothing is reused.
-    workers, backend, address
-        How many cells at a time (default: one per core), ``"local"``, ``"serial"`` or ``"ray"``.
+    workers, backend, address, gpus
+        How many cells at a time (default: one per core), ``"local"``, ``"serial"`` or ``"ray"``; for
+        Ray the address of a running cluster and the graphics processors per cell (a fraction shares one).
     protocol
         Overrides for all models, for instance ``{"lr": 1e-3, "selection": "best_val"}``.
     model_kwargs, model_protocol
@@ -85,6 +86,8 @@ def run_benchmark(
         Limits per cell in seconds and megabytes; a cell above them is a named failure.
     save_predictions, save_weights
         Keep test-set outputs in the store, trained weights in the run folder.
+    strict_env, retry_failed
+        Train again what was made in an environment other than the workers', or what failed.
     """
     specs = _specs(models, model_kwargs)
     chosen = _transformed_tasks(choose_tasks(category, tasks, task_type, only), transform)
@@ -99,7 +102,8 @@ def run_benchmark(
         save_predictions=save_predictions,
         weights=str(Path(out) / "weights") if save_weights and out is not None else None,
     )
-    executor = EXECUTORS[backend](workers=workers, **({"address": address} if address else {}))
+    options = {name: value for name, value in (("address", address), ("gpus", gpus)) if value}
+    executor = EXECUTORS[backend](workers=workers, **options)
     overrides = _overrides(protocol, hidden_channels, device)
     with _opened(out) as store:
         plan = make_plan(workbench, chosen_seeds, protocol=overrides, epochs=epochs, model_protocol=model_protocol)
@@ -107,12 +111,12 @@ def run_benchmark(
         kernels.load()  # compiled here, once: workers inherit them
         if on_planned is not None:
             on_planned()
-        _bring_up_to_date(store, plan, strict_env=strict_env, retry_failed=retry_failed)
+        _bring_up_to_date(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
         execute(store, plan, workbench, executor, limits=Limits(timeout, memory), verbose=verbose)
         config = dict(settings or {}) | {"hidden_channels": hidden_channels, "epochs": epochs, "task_type": task_type}
         report = assemble(store, plan, workbench, config=config, started=started)
         if out is not None:
-            write_outputs(report, store, Path(out))
+            write_outputs(report, store, Path(out), started=started)
     return report
 
 
@@ -173,16 +177,18 @@ def _opened(out: str | Path | None) -> AbstractContextManager[Store]:
     return _Temporary() if out is None else Store.create(out)
 
 
-def _bring_up_to_date(store: Store, plan: Plan, *, strict_env: bool, retry_failed: bool) -> None:
+def _bring_up_to_date(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> None:
     """Insert new cells; forget results that the caller wants made again."""
     store.plan(plan.cells)
-    keys = {cell.key for cell in plan.cells}
-    again: list[str] = []
-    if retry_failed or strict_env:
-        here = environment_key()
-        for result in store.results(list(keys), histories=False):
-            if (retry_failed and not result.ok) or (strict_env and result.environment != here):
-                again.append(result.key)
+    if not (retry_failed or strict_env):
+        return
+    results = list(store.results([cell.key for cell in plan.cells], histories=False))
+    again = {result.key for result in results if retry_failed and not result.ok}
+    if strict_env and results:
+        here: set[str] = set()
+        for device in {cell.protocol.device for cell in plan.cells}:
+            here |= executor.environments(device).keys()
+        again |= {result.key for result in results if result.environment not in here}
     if again:
         store.reset(again)
 

@@ -49,6 +49,8 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
     load_commands()
     try:
         code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        if code == INTERRUPTED:  # newer versions of typer turn Ctrl-C into this value
+            say(resume_hint())
         return int(code or OK)
     except typer.Exit as error:
         return int(error.exit_code)

@@ -12,7 +12,8 @@ from typing import Any
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.registry import Registry
-from graphnetz.records import Cell, CellResult
+from graphnetz.benchmark.environment import environment
+from graphnetz.records import Cell, CellResult, Protocol
 
 RunOne = Callable[[Cell], CellResult]
 
@@ -75,6 +76,26 @@ class Executor(ABC):
         tick
             Called a few times a second in this process: heartbeats, progress.
         """
+
+    def environments(self, device: str = "cpu") -> dict[str, dict[str, Any]]:
+        """Return the environments that workers file their results under, by key.
+
+        Asked of a worker, not computed here: a driver that never touches the accelerator, or that
+        steers another machine, has a key of its own.
+        """
+        found: list[CellResult] = []
+        cell = Cell("environment", "environment", "environment", 0, Protocol().replace(device=device))
+        self.run([cell], describe, limits=Limits(), on_start=lambda _: True, on_result=found.append)
+        return {result.environment: dict(result.trace[0]) for result in found if result.ok}
+
+
+def describe(cell: Cell) -> CellResult:
+    """Run as a cell: tell the environment of the process it runs in, with the accelerator in use."""
+    if cell.protocol.device.startswith("cuda"):
+        import torch
+
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+    return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="none", trace=(environment(),))
 
 
 class Terminated(KeyboardInterrupt):

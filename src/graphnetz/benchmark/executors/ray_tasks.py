@@ -18,11 +18,12 @@ from typing import Any
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.optional import require
-from graphnetz.benchmark.executors.base import EXECUTORS, Executor, Limits, RunOne, terminable
+from graphnetz.benchmark.environment import environment_key
+from graphnetz.benchmark.executors.base import EXECUTORS, Executor, Limits, RunOne, describe, terminable
 from graphnetz.benchmark.executors.outcome import ended
 from graphnetz.benchmark.executors.pool import Lost, Pool
 from graphnetz.benchmark.executors.worker_process import here
-from graphnetz.records import Cell, CellResult
+from graphnetz.records import Cell, CellResult, Protocol
 
 _TICK = 0.2
 _POOLS: dict[str, Pool] = {}
@@ -83,6 +84,21 @@ class RayExecutor(Executor):
 
             self._gather(ray, deque(cells), submit, on_start, on_result, tick)
 
+    def environments(self, device: str = "cpu") -> dict[str, dict[str, Any]]:
+        """Return the environments of all nodes by key; see `Executor.environments`."""
+        ray = require("ray", extra="ray", purpose="The executor 'ray'")
+        cell = Cell("environment", "environment", "environment", 0, Protocol().replace(device=device))
+        with _connected(ray, self.address, self.workers):
+            from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+            asked = []
+            for node in ray.nodes():
+                if node["Alive"]:
+                    place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=True)
+                    options = {"num_cpus": 0, "num_gpus": self.gpus, "scheduling_strategy": place}
+                    asked.append(ray.remote(**options)(_describe).remote(cell))
+            return dict(ray.get(asked))
+
     def _gather(
         self,
         ray: Any,
@@ -136,6 +152,11 @@ class RayExecutor(Executor):
                 return None
             words = f"The cell was lost {losses[cell.key]} times ({type(error).__name__})."
             return ended(cell, "failed", words, environment=here())
+
+
+def _describe(cell: Cell) -> tuple[str, dict[str, Any]]:
+    facts = dict(describe(cell).trace[0])
+    return environment_key(facts), facts
 
 
 def _run_cell(work: list[Any], token: str, cell: Cell, limits: Limits, retries: int) -> CellResult:
