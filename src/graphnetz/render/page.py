@@ -48,16 +48,36 @@ class FigureView:
     name: str
     title: str
     caption: str
-    uri: str
+    uri: str = ""
+    chart: Markup | None = None
 
 
 @dataclass(frozen=True)
 class PairGroup:
-    """All comparisons of one task."""
+    """All comparisons of one task; ``order`` are its models as the matrix shows them, empty for no matrix."""
 
     task: str
     note: str
     pairs: tuple[tuple[PairView, BothView], ...]
+    order: tuple[str, ...] = ()
+
+    def matrix(self) -> list[tuple[str, list[MatrixCell | None]]]:
+        """Row minus column for every two models; None on the diagonal and where nothing was compared."""
+        found: dict[tuple[str, str], MatrixCell] = {}
+        for pair, _ in self.pairs:
+            found[pair.a, pair.b] = MatrixCell(pair.diff, pair.effect, pair.p, pair.significant)
+            found[pair.b, pair.a] = MatrixCell(-pair.diff, -pair.effect, pair.p, pair.significant)
+        return [(row, [found.get((row, column)) for column in self.order]) for row in self.order]
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """One comparison seen from one side."""
+
+    diff: float
+    effect: float
+    p: float
+    significant: bool
 
 
 @dataclass(frozen=True)
@@ -78,6 +98,7 @@ class PageData:
     sections: tuple[Section, ...] = ()
     methods: tuple[str, ...] = ()
     provenance: tuple[tuple[str, Table], ...] = ()
+    cost: Markup | None = None
 
 
 def figure_view(name: str, fig: MplFigure, *, title: str, caption: str, tight: bool = True) -> FigureView:
@@ -88,13 +109,24 @@ def figure_view(name: str, fig: MplFigure, *, title: str, caption: str, tight: b
 
 def render_page(data: PageData) -> str:
     """Return the page as HTML."""
-    css = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    css, script = _asset("report.css"), _asset("report.js")
+    policy = (
+        f"default-src 'none'; img-src data:; style-src '{_digest(css)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
     sections = [(section, _section_figures(section)) for section in data.sections]
     template = _environment().get_template("report.html")
-    # The style sheet is ours and hashed in the policy; everything else is escaped.
-    return template.render(page=data, sections=sections, css=Markup(css), policy=policy)  # noqa: S704
+    # Style sheet and script are ours and hashed in the policy; everything else is escaped.
+    ours = {"css": Markup(css), "script": Markup(script)}  # noqa: S704
+    return template.render(page=data, sections=sections, policy=policy, **ours)
+
+
+def _asset(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def render_fragment(grid: Grid, verdicts: Sequence[VerdictView]) -> str:

@@ -125,6 +125,16 @@ class RankView:
     reason: str = ""
 
 
+def clique_levels(ranks: RankView) -> list[tuple[float, float, int]]:
+    """Cliques as (low rank, high rank, line); overlapping bars go to different lines."""
+    spans = [(min(r), max(r)) for c in ranks.cliques if len(c) > 1 and (r := [ranks.mean_ranks[i] for i in c])]
+    out: list[tuple[float, float, int]] = []
+    for low, high in sorted(spans):
+        taken = {level for a, b, level in out if a <= high + 1e-9 and low <= b + 1e-9}
+        out.append((low, high, next(i for i in range(len(spans)) if i not in taken)))
+    return out
+
+
 @dataclass(frozen=True)
 class Curve:
     """Mean and band of one model over epochs."""

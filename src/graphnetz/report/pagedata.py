@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphnetz.records import Table
-from graphnetz.render.page import FigureView, PageData, PairGroup
+from graphnetz.render.page import PageData, PairGroup
 from graphnetz.report import figures
 from graphnetz.report.design import design_of, reference_effect
 from graphnetz.report.jsonio import jsonable
+from graphnetz.report.pagecharts import cost_figure, page_figures
 from graphnetz.report.scores import public_error
 from graphnetz.report.verdicts import TEST_WORDS, seeds_word
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
 
 _LONG = 60
+MAX_MATRIX = 12
 
 
-def build_page(report: BenchmarkReport, drawn: tuple[FigureView, ...]) -> PageData:
+def build_page(report: BenchmarkReport) -> PageData:
     """Collect everything the page shows."""
     table = report.scores
     return PageData(
@@ -29,7 +31,7 @@ def build_page(report: BenchmarkReport, drawn: tuple[FigureView, ...]) -> PageDa
         facts=_facts(report),
         verdicts=report.verdicts(),
         grid=report.grid(),
-        figures=drawn,
+        figures=page_figures(report),
         pairs=_pairs(report),
         tables=tuple(_tables(report)),
         absent=tuple((t, m, why) for (t, m), why in sorted(table.reasons.items()) if not _present(report, t, m)),
@@ -37,6 +39,7 @@ def build_page(report: BenchmarkReport, drawn: tuple[FigureView, ...]) -> PageDa
         sections=tuple(report.sections),
         methods=methods(report),
         provenance=tuple(_provenance(report)),
+        cost=cost_figure(report),
     )
 
 
@@ -72,9 +75,13 @@ def _pairs(report: BenchmarkReport) -> tuple[PairGroup, ...]:
     for pair, side in zip(views, both, strict=True):
         groups.setdefault(pair.task, []).append((pair, side))
         hits[pair.task] = hits.get(pair.task, 0) + pair.significant
-    return tuple(
-        PairGroup(task, f"{hits[task]} of {len(pairs)} significant", tuple(pairs)) for task, pairs in groups.items()
-    )
+    models = report.scores.models
+    out = []
+    for task, pairs in groups.items():
+        there = {name for pair, _ in pairs for name in (pair.a, pair.b)}
+        order = tuple(m for m in models if m in there) if 2 < len(there) <= MAX_MATRIX else ()
+        out.append(PairGroup(task, f"{hits[task]} of {len(pairs)} significant", tuple(pairs), order))
+    return tuple(out)
 
 
 def _tables(report: BenchmarkReport) -> list[tuple[str, Table]]:

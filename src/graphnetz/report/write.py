@@ -12,12 +12,13 @@ import pandas as pd
 
 from graphnetz._core.paths import atomic_write
 from graphnetz.render import latex, plots
-from graphnetz.render.page import FigureView, figure_view, render_page
-from graphnetz.render.style import save_figure
+from graphnetz.render.page import render_page
+from graphnetz.render.style import figure_files, lean_fonts
 from graphnetz.render.tables import csv_text, summary_markdown
 from graphnetz.report import figures, ranking
 from graphnetz.report.analysis import FAMILY_WORDS
 from graphnetz.report.jsonio import jsonable
+from graphnetz.report.pagecharts import report_panels
 from graphnetz.report.pagedata import build_page, title_of
 from graphnetz.report.verdicts import TEST_WORDS
 
@@ -40,8 +41,8 @@ def write_report(report: BenchmarkReport, folder: str | Path) -> Path:
     _write(out / "costs.csv", frame_csv(report.costs()))
     report.to_latex(out / "results.tex")
     _write(out / "pairwise.tex", _pairwise_tex(report))
-    drawn = write_figures(report, out / "figures")
-    _write(out / "report.html", render_page(build_page(report, drawn)))
+    write_figures(report, out / "figures")
+    _write(out / "report.html", render_page(build_page(report)))
     return out
 
 
@@ -76,13 +77,10 @@ def _pairwise_tex(report: BenchmarkReport) -> str:
 
 @dataclass(frozen=True)
 class _Plan:
-    """One figure of the folder: how to draw it and what to say under it."""
+    """One figure of the folder and how to draw it."""
 
     name: str
-    title: str
-    caption: str
     draw: Callable[[], tuple[Figure, Any]]
-    on_page: bool = True
 
 
 MAX_PANELS = 12
@@ -92,90 +90,35 @@ MAX_CURVES = 60
 """What a figure holds before it is neither readable nor quick to draw; tables hold everything."""
 
 
-def write_figures(report: BenchmarkReport, folder: Path) -> tuple[FigureView, ...]:
-    """Write every figure as PDF and PNG and return them for the page."""
-    views = []
+def write_figures(report: BenchmarkReport, folder: Path) -> None:
+    """Write every figure as PDF and PNG."""
     for plan in _plans(report):
-        fig, _ = plan.draw()
-        fig.draw_without_rendering()
-        fig.set_layout_engine("none")  # the layout stands: three formats need not compute it again
-        save_figure(fig, folder / plan.name, tight=False)
-        if plan.on_page:
-            views.append(figure_view(plan.name, fig, title=plan.title, caption=plan.caption, tight=False))
-    return tuple(views)
+        with lean_fonts():
+            files = figure_files(plan.draw()[0])
+        for fmt, data in files.items():
+            with atomic_write(folder / f"{plan.name}.{fmt}", "wb") as stream:
+                stream.write(data)  # type: ignore[arg-type]
 
 
 def _plans(report: BenchmarkReport) -> list[_Plan]:
     grid, pairs = report.grid(), figures.pair_views(report.comparisons(), decisive=True)
-    models, n = report.scores.models, len(report.scores.tasks)
+    models = report.scores.models
     k = max(1, len(models))
     some = list(dict.fromkeys(pair.task for pair in pairs))[: max(1, min(MAX_PANELS, MAX_MATRIX_CELLS // k**2))]
     few = [pair for pair in pairs if pair.task in set(some)]
-    info = report.task_info
-    keys = {task: item.metric for task, item in info.items()}
-    labels = {task: item.label for task, item in info.items()}
-    shown = dict(list(report.histories.items())[: max(1, min(MAX_PANELS, MAX_CURVES // k))])
-    panels = figures.curve_panels(shown, keys, labels, level=0.95, results=report.results)
+    panels = report_panels(report, max(1, min(MAX_PANELS, MAX_CURVES // k)))
     ranks = ranking.rank_view(report.ranking())
-    every = f"{100 * grid.level:g} % intervals ({grid.interval})"
     plans = [
-        _Plan(
-            "critical_difference",
-            "Ranks across tasks",
-            "Mean rank of every model that is present on all tasks; lower is better. Models joined by a bar cannot be "
-            "told apart.",
-            lambda: plots.draw_critical_difference(ranks),
-        ),
-        _Plan(
-            "dashboard",
-            "Dashboard",
-            f"One panel per task, each on its own scale; {every}. Panels are not comparable by height."
-            + _cut(min(n, 2 * MAX_PANELS), n),
-            lambda: plots.draw_dashboard(grid.head(2 * MAX_PANELS)),
-        ),
-        _Plan(
-            "forest",
-            "Means and intervals",
-            f"Means with {every}, one row per task, grouped by metric." + _cut(min(n, MAX_ROWS), n),
-            lambda: plots.draw_forest(grid.head(MAX_ROWS)),
-        ),
-        _Plan(
-            "bars",
-            "Bars",
-            f"Means with {every}, grouped by metric." + _cut(min(n, 2 * MAX_PANELS), n),
-            lambda: plots.draw_bars(grid.head(2 * MAX_PANELS)),
-            on_page=False,  # the dashboard shows the same
-        ),
+        _Plan("critical_difference", lambda: plots.draw_critical_difference(ranks)),
+        _Plan("dashboard", lambda: plots.draw_dashboard(grid.head(2 * MAX_PANELS))),
+        _Plan("forest", lambda: plots.draw_forest(grid.head(MAX_ROWS))),
+        _Plan("bars", lambda: plots.draw_bars(grid.head(2 * MAX_PANELS))),
     ]
     if pairs:
         plans += [
-            _Plan(
-                "pairwise_matrix",
-                "Comparisons, as a matrix",
-                "Mean difference (upper right) and Holm-adjusted p of the test that verdicts use (lower left)."
-                + _cut(len(some), n),
-                lambda: plots.draw_pairwise_matrix(few, models),
-            ),
-            _Plan(
-                "pairwise_list",
-                "Comparisons, one by one",
-                "Mean difference with its 95 % interval, not adjusted; filled marks are significant after Holm."
-                + _cut(min(len(pairs), MAX_ROWS), len(pairs), "comparisons"),
-                lambda: plots.draw_pairwise_list(pairs[:MAX_ROWS]),
-                on_page=False,  # the page has the table itself
-            ),
+            _Plan("pairwise_matrix", lambda: plots.draw_pairwise_matrix(few, models)),
+            _Plan("pairwise_list", lambda: plots.draw_pairwise_list(pairs[:MAX_ROWS])),
         ]
     if panels:
-        plans.append(
-            _Plan(
-                "learning_curves",
-                "Learning curves",
-                "Mean over seeds and 95 % t interval, epoch by epoch." + _cut(len(shown), n),
-                lambda: plots.draw_learning_curves(panels, models),
-            )
-        )
+        plans.append(_Plan("learning_curves", lambda: plots.draw_learning_curves(panels, models)))
     return plans
-
-
-def _cut(shown: int, total: int, what: str = "tasks") -> str:
-    return f" The first {shown} of {total} {what}; the tables hold all." if shown < total else ""

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from graphnetz.render import escape
 from graphnetz.render.style import Look, new_figure
-from graphnetz.render.views import Grid, TaskRow
+from graphnetz.render.views import CellView, Grid, TaskRow
 
 ARROW = {True: "↑", False: "↓"}
 MARGINS = {"w_pad": 0.12, "h_pad": 0.08}
@@ -57,9 +57,12 @@ def message(text: str) -> tuple[Figure, Axes]:
 
 def column(cells: Sequence[TaskRow], index: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Means ``[rows]`` and distances to the interval bounds ``[2, rows]`` of one model; no interval is NaN."""
-    mean = np.array([row.cells[index].mean for row in cells], dtype=float)
-    low = np.array([row.cells[index].low for row in cells], dtype=float)
-    high = np.array([row.cells[index].high for row in cells], dtype=float)
+    return interval_of([row.cells[index] for row in cells])
+
+
+def interval_of(cells: Sequence[CellView]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Means ``[n]`` and distances to the interval bounds ``[2, n]``; no interval is NaN."""
+    mean, low, high = np.array([(c.mean, c.low, c.high) for c in cells], dtype=float).reshape(-1, 3).T
     return mean, np.vstack([mean - low, high - mean]).clip(min=0.0)
 
 

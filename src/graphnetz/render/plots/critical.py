@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from graphnetz.render import escape
 from graphnetz.render.plots import base
 from graphnetz.render.style import INK, MUTED, new_figure, styled
-from graphnetz.render.views import RankView, p_value
+from graphnetz.render.views import RankView, clique_levels, p_value
 
 _STEP = 0.21  # inches per label line
 _GAP = 0.13  # inches per clique bar
@@ -26,7 +26,7 @@ def draw_critical_difference(ranks: RankView, *, title: str | None = None) -> tu
     k = len(ranks.models)
     if k < 2 or ranks.n_tasks < 2 or not all(map(math.isfinite, ranks.mean_ranks)):
         return base.message(ranks.reason or "Ranking needs two models that are present on at least two tasks.")
-    cliques = _levels(ranks)
+    cliques = clique_levels(ranks)
     bars = max((level for _, _, level in cliques), default=-1) + 1
     lines = math.ceil(k / 2)
     axis_y = 0.0
@@ -68,16 +68,6 @@ class _Scale:
 
     def __call__(self, rank: float) -> float:
         return self.left + (rank - self.low) / (self.high - self.low) * (self.right - self.left)
-
-
-def _levels(ranks: RankView) -> list[tuple[float, float, int]]:
-    """Cliques as (low rank, high rank, line); overlapping bars go to different lines."""
-    spans = [(min(r), max(r)) for c in ranks.cliques if len(c) > 1 and (r := [ranks.mean_ranks[i] for i in c])]
-    out: list[tuple[float, float, int]] = []
-    for low, high in sorted(spans):
-        taken = {level for a, b, level in out if a <= high + 1e-9 and low <= b + 1e-9}
-        out.append((low, high, next(i for i in range(len(spans)) if i not in taken)))
-    return out
 
 
 def _axis(axes: Axes, scale: _Scale, y: float) -> None:

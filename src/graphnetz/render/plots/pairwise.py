@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 
@@ -87,24 +88,22 @@ def _panel(axes: Axes, pairs: Sequence[PairView], names: list[str]) -> None:
             fontsize=size,
             color="white" if dark else "#222222",
             fontweight="bold" if bold else "normal",
+            in_layout=False,  # it lies inside the panel
         )
-        if bold:
-            axes.add_patch(_frame(col, row))
     labels = [escape.plot(name, width=16) for name in names]
     axes.set_xticks(range(k), labels, rotation=35, ha="right")
     axes.set_yticks(range(k), labels)
     axes.tick_params(length=0, labelsize=7.5)
     axes.spines[:].set_visible(False)
-    axes.set_xticks(np.arange(k - 1) + 0.5, minor=True)
-    axes.set_yticks(np.arange(k - 1) + 0.5, minor=True)
-    axes.grid(True, which="minor", color="white", lw=1.5)
-    axes.tick_params(which="minor", length=0)
+    edges = np.arange(k - 1) + 0.5
+    axes.vlines(edges, -0.5, k - 0.5, colors="white", lw=1.5)
+    axes.hlines(edges, -0.5, k - 0.5, colors="white", lw=1.5)
+    axes.add_collection(_frames([(col, row) for row, col, _, bold in texts if bold]))
 
 
-def _frame(col: int, row: int) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((col - 0.44, row - 0.44), 0.88, 0.88, fill=False, ec="#222222", lw=1.1)
+def _frames(cells: Sequence[tuple[int, int]]) -> PolyCollection:
+    corner = np.array([(-0.44, -0.44), (0.44, -0.44), (0.44, 0.44), (-0.44, 0.44)])
+    return PolyCollection([corner + cell for cell in cells], facecolors="none", edgecolors="#222222", linewidths=1.1)
 
 
 def _p(p: float) -> str:
