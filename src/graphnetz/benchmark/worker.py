@@ -21,6 +21,7 @@ from graphnetz._core.rng import generator, seed_everything, training_context
 from graphnetz.benchmark.search import SearchSpace
 from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
+from graphnetz.models.budget import budget_notes, width_for
 from graphnetz.records import Cell, CellResult, Predictions, Protocol, Task
 from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
 from graphnetz.tasktypes.loop import evaluate
@@ -112,8 +113,9 @@ class Workbench:
             predictions = Predictions(np.arange(len(test)), split.targets["test"], test)
         if self.weights is not None and isinstance(model, nn.Module):
             save_weights(model, Path(self.weights), cell)
+        notes = budget_notes(count_parameters(model), cell.protocol.budget)
         return _named(
-            cell, split,
+            cell, dataclasses.replace(split, notes=(*split.notes, *notes)),
             metrics=outcome.metrics, history=outcome.history, epochs=outcome.epochs, best_epoch=outcome.best_epoch,
             parameters=count_parameters(model), trace=trace, predictions=predictions,
         )  # fmt: skip
@@ -122,7 +124,10 @@ class Workbench:
 def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, seed: int) -> tuple[Fit, Any]:
     """Build and train one model. The seed is set again here: a cached split must not shift the stream."""
     seed_everything(seed)
-    model = spec.build(kind.name, split.dims, protocol.hidden_channels)
+    hidden = protocol.hidden_channels
+    if protocol.budget is not None and spec.kind != "predictor":
+        hidden = width_for(spec, kind.name, split.dims, protocol.budget).width
+    model = spec.build(kind.name, split.dims, hidden)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
     model = model.to(getattr(torch, protocol.dtype))
@@ -217,7 +222,9 @@ def _transformed(loaded: Any, transform: Any) -> Any:
         return transform(loaded)
     if type(loaded).__name__ == "Data":
         return transform(loaded)
-    out = [transform(loaded[i]) for i in range(len(loaded))]
+    graphs = [loaded[i] for i in range(len(loaded))]
+    # A transform with `many` does equal graphs together, which one by one it could not.
+    out = transform.many(graphs) if hasattr(transform, "many") else [transform(graph) for graph in graphs]
     from graphnetz.records import GraphList
 
     return GraphList(out, splits=getattr(loaded, "splits", None), replication=getattr(loaded, "replication", "resplit"))
