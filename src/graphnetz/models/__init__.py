@@ -5,6 +5,7 @@ from graphnetz.models.dgi import DGI, DGIWrapper
 from graphnetz.models.gat import GAT
 from graphnetz.models.gcn import GCN
 from graphnetz.models.gin import GIN
+from graphnetz.models.gps import GPS
 from graphnetz.models.mlp import MLP
 from graphnetz.models.predictors import DegreeProduct, FeatureOnly, Jaccard, LabelPropagation, Majority
 from graphnetz.models.sage import GraphSAGE
@@ -17,6 +18,7 @@ __all__ = [
     "GAT",
     "GCN",
     "GIN",
+    "GPS",
     "MLP",
     "MODELS",
     "DGIWrapper",

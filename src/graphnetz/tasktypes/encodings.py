@@ -113,7 +113,7 @@ class LaplacianPE(PositionalEncoding):
         out: list[np.ndarray | None] = [None] * len(graphs)
         sizes = np.array([int(graph.num_nodes or 0) for graph in graphs])
         for size in np.unique(sizes):
-            members = np.flatnonzero(sizes == size)
+            members = np.flatnonzero(sizes == size).tolist()
             for number, vectors in zip(members, self._equal_size([graphs[i] for i in members], int(size)), strict=True):
                 found = vectors[:, 1 : self.k + 1]
                 padded = np.pad(found, ((0, 0), (0, self.k - found.shape[1])))

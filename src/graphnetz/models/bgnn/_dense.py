@@ -129,7 +129,7 @@ class DenseInput(nn.Module):
         if attr is None:
             raise UsageError("This model was built with edge features, but the graph has no edge_attr.")
         if not attr.is_floating_point():
-            return one_hot(attr.reshape(-1), self.edge_channels, dtype=like.dtype)
+            attr = one_hot(attr.reshape(-1), self.edge_channels, dtype=like.dtype)
         rows: Tensor = attr.reshape(-1, self.edge_channels).to(like.dtype)
         return rows
 

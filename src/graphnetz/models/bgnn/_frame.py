@@ -66,7 +66,8 @@ def membership(data: Data, size: int) -> tuple[Tensor, int]:
 def pool(z: Tensor, data: Data, readout: str) -> Tensor:
     """Sum or mean of the node rows of each graph."""
     batch, graphs = membership(data, z.size(0))
-    return scatter(z, batch, dim=0, dim_size=graphs, reduce=readout)
+    out: Tensor = scatter(z, batch, dim=0, dim_size=graphs, reduce=readout)
+    return out
 
 
 class MLPReadout(nn.Sequential):

@@ -97,7 +97,7 @@ class GraphSAGE(Network):
 
     def states(self, data: Data) -> Tensor:
         """Node embeddings after the last layer."""
-        h = self.embed(data)
+        h: Tensor = self.embed(data)
         e = None if self.edge_embed is None else self.edge_embed(data, h)
         for block in self.blocks:
             h, e = block(h, e, data.edge_index)

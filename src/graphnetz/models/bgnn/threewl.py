@@ -82,11 +82,10 @@ class ThreeWLGNN(nn.Module):
         )
         widths = [self.input.channels] + [hidden_channels] * num_layers
         self.blocks = nn.ModuleList(Block(a, b, residual=residual) for a, b in itertools.pairwise(widths))
-        if self.level == "edge":
-            self.head: nn.Module = MLPReadout(2 * sum(widths), out_channels)
-        else:
-            wide = hidden_channels * (2 if self.level == "graph" else 1)
-            self.head = nn.ModuleList(nn.Linear(wide, out_channels) for _ in range(num_layers))
+        wide = hidden_channels * (2 if self.level == "graph" else 1)
+        edge = self.level == "edge"
+        self.scores = nn.ModuleList(nn.Linear(wide, out_channels) for _ in range(0 if edge else num_layers))
+        self.head = MLPReadout(2 * sum(widths), out_channels) if edge else nn.Identity()
 
     def _levels(self, dense: DenseBatch) -> list[Tensor]:
         states = [dense.x]
@@ -96,11 +95,11 @@ class ThreeWLGNN(nn.Module):
 
     def _graph_scores(self, dense: DenseBatch) -> Tensor:
         rows = [extremes(dense, x) for x in self._levels(dense)[1:]]
-        return torch.stack([head(row) for head, row in zip(self.head, rows, strict=True)]).sum(0)  # type: ignore[arg-type,call-overload]
+        return torch.stack([score(row) for score, row in zip(self.scores, rows, strict=True)]).sum(0)
 
     def _node_scores(self, dense: DenseBatch) -> Tensor:
         rows = [x.sum(2).transpose(1, 2) for x in self._levels(dense)[1:]]
-        summed = torch.stack([head(row) for head, row in zip(self.head, rows, strict=True)]).sum(0)  # type: ignore[arg-type,call-overload]
+        summed = torch.stack([score(row) for score, row in zip(self.scores, rows, strict=True)]).sum(0)
         return summed.transpose(1, 2)
 
     def forward(self, data: Data) -> Tensor:
