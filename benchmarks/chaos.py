@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -127,7 +128,7 @@ def kill_driver(runner: subprocess.Popen[bytes]) -> None:
 
 
 def storm(folder: Path, *, kills: int, rng: random.Random, runners: int = 1, driver_share: float = 0.2,
-          **options: object) -> Tally:  # fmt: skip
+          launch: Callable[[], subprocess.Popen[bytes]] | None = None, **options: object) -> Tally:  # fmt: skip
     """Keep ``runners`` drivers going and kill processes until the plan is done; return what was killed."""
     tally = Tally()
     crews: list[subprocess.Popen[bytes] | None] = [None] * runners
@@ -136,7 +137,7 @@ def storm(folder: Path, *, kills: int, rng: random.Random, runners: int = 1, dri
             if crew is None or (crew.poll() is not None and crew.returncode != 0):
                 if crew is not None and crew.returncode != -signal.SIGKILL:
                     raise AssertionError(f"a driver failed on its own: {crew.stderr.read().decode()[-2000:]}")
-                crews[i] = start(folder, **options)
+                crews[i] = launch() if launch is not None else start(folder, **options)
                 tally.starts += 1
         if all(crew.poll() == 0 for crew in crews):
             return tally
@@ -216,8 +217,24 @@ def matrix(base: Path, *, seed: int, scale: int) -> None:
             for field in dataclasses.fields(Tally):
                 setattr(total, field.name, getattr(total, field.name) + getattr(tally, field.name))
             print(f"{name}: {tally}, {time.monotonic() - begin:.1f} s: complete and equal")
+    whole_runs(base / "runs", total, rng)
     print(f"total: {total}")
     assert scale < 2 or total.kills >= 100, total
+
+
+def whole_runs(base: Path, total: Tally, rng: random.Random) -> None:
+    """The same for ``graphnetz run`` with real tasks, down to the bytes of its result files."""
+    steps = subprocess.run([sys.executable, str(Path(__file__).with_name("chaos_runs.py")), str(base)], check=True,
+                           stdout=subprocess.PIPE, text=True)  # fmt: skip
+    print(steps.stdout, end="")
+    total.kills += steps.stdout.count("killed at")
+    from chaos_runs import storm_of_runs
+
+    for name, shape in (("one", {"runners": 1}), ("two", {"runners": 2})):
+        tally = storm_of_runs(base / f"storm-{name}", storm, base / "calm" / "run", kills=8, rng=rng, **shape)
+        for field in dataclasses.fields(Tally):
+            setattr(total, field.name, getattr(total, field.name) + getattr(tally, field.name))
+        print(f"graphnetz run, {name} runner(s): {tally}: result files equal to the byte")
 
 
 def main() -> None:

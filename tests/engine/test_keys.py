@@ -1,5 +1,6 @@
 """Keys change when the numbers can, and only then."""
 
+import copy
 import functools
 import importlib
 import linecache
@@ -86,6 +87,17 @@ HELPER = """
 
 def net_hash(package, model=MODEL, helper=HELPER):
     return code_hash(package(model=model, helper=helper).Net)
+
+
+def test_a_class_keeps_its_key_after_its_objects_were_pickled_or_copied():
+    class Model:
+        width = 3
+
+    before = code_hash(Model)
+    copy.copy(Model())
+    Model().__reduce_ex__(2)
+    assert "__slotnames__" in vars(Model)
+    assert code_hash(Model) == before
 
 
 def test_two_lambdas_on_one_line_differ():

@@ -12,10 +12,12 @@ import pytest
 import torch
 
 from graphnetz.benchmark.executors import Limits, LocalExecutor, RayExecutor, drive
+from graphnetz.benchmark.run import run_benchmark
 from graphnetz.benchmark.store import Store
+from graphnetz.datasets import SUITES
 from graphnetz.records import Cell, CellResult, Protocol
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray")]
 ray = pytest.importorskip("ray")
 
 
@@ -63,6 +65,26 @@ def cluster():
     ray.shutdown()
     made.shutdown()
     del os.environ["PYTHONPATH"]
+
+
+def test_tasks_of_the_default_suite_equal_the_local_executor_and_nodes_tell_their_environment(cluster, tmp_path):
+    """The whole suite with full budgets is ``benchmarks/ray_suite.py``."""
+    made, _ = cluster
+    names = ("sbm_communities", "les_miserables", "ising_energy")
+    tasks = [task for task in SUITES["default"]() if task.name in names]
+    run = {"tasks": tasks, "models": ["GCN", "Majority", "DegreeProduct"], "seeds": range(2), "epochs": 2,
+           "root": str(tmp_path), "verbose": False}  # fmt: skip
+    there = run_benchmark(backend="ray", address=made.address, **run)
+    here = run_benchmark(backend="local", workers=2, **run)
+    assert {r.task for r in here.results if r.ok} == set(names)
+
+    def facts(report):
+        return [(r.key, r.status, r.metrics, r.history, r.parameters, r.environment) for r in report.results]
+
+    assert facts(there) == facts(here)
+    assert there.to_json() == here.to_json()
+    environments = RayExecutor(address=made.address).environments()
+    assert {r.environment for r in there.results} <= environments.keys()
 
 
 def test_failures_and_metrics_equal_the_local_executor(cluster, tmp_path):

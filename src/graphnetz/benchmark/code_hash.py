@@ -25,6 +25,7 @@ _SKIPPED = {
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__",
     "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "_abc_impl", "__orig_bases__",
     "__parameters__", "__match_args__", "__dataclass_params__", "__dataclass_fields__", "__abstractmethods__",
+    "__slotnames__",  # left behind by pickle, which Ray and copies of an object use
 }  # fmt: skip
 # Told apart by their versions, which the environment of each result records.
 _BY_NAME = {"torch", "torch_geometric", "numpy", "scipy", "sklearn", "numba", "pandas", "networkx", "builtins", ""}
