@@ -84,6 +84,40 @@ Loaders marked * are those of Table 4 of the GraphNetz paper.
 - Processed datasets are kept in files of plain arrays with a fingerprint; a changed bit is noticed and the
   dataset is built again.
 
+## Check, mirror, bring your own
+
+- `graphnetz doctor --datasets [NAME...]` loads datasets and compares graphs, nodes, edges, features and classes with
+  the cards. Without names it tries everything that needs no network (`--download` asks it too).
+- `graphnetz mirror NAME... --to DIR` fetches raw files and loads each dataset once before it counts as mirrored.
+- `graphnetz run --graph edges.csv --labels labels.csv [--features f.csv] [--task-type node_cls]` runs on your own graph:
+  edges as CSV (columns source, target), GraphML, GML or npz; labels as CSV (node, label); features as CSV (node, then
+  one column per feature). Without labels it predicts links.
+
+## The published experiment
+
+`graphnetz run --suite cross-category --protocol paper --mirror DIR` runs the ten rows of Table 3 of the GraphNetz paper
+(da Costa and Modenesi) and prints our means beside the published ones; `graphnetz published FOLDER` prints them again.
+A row whose data cannot be had is named and left out.
+
+`--protocol paper` means: Adam with the learning rate and weight decay of each task type (node classification 0.01 and
+5e-4, graph level 0.001, links 0.01), 64 hidden channels, the epochs of each task as published, metrics of the last epoch
+without early stopping or schedule, no edge attributes, and the five architectures of the paper. It is defined in
+`graphnetz.benchmark.config.PROTOCOLS`; single flags win over it.
+
+What the rows are, where it is not obvious from the name:
+
+- `tsp_random`: one set of 200 uniform points per seed, four nearest neighbours; edges are hidden, no tour is asked for.
+- `ising_lattice_published`: a 20 x 20 grid with eight neighbours and open borders, spins drawn independently (up with
+  probability 0.71), and a loop at every site that is hidden and asked for like an edge.
+- `mnist_superpixels_1500`: the first 1,500 images.
+- Networks without features get one-hot identity up to 8,192 nodes, log-degrees above (`internet_as`). The paper computes
+  degrees on all edges; ours come from training edges only.
+- Graph classification is scored on the 10 % test part of an 80/10/10 split; the paper scores the 20 % it validates on.
+
+Known difference with one tested cause: on `fb15k_237` the paper draws the first relation vectors from a standard normal
+distribution, ours are smaller (Glorot), so that 20 epochs suffice to learn. With the paper's start GraphSAGE falls from
+0.85 to 0.56 (published 0.63); `tests/datasets/test_cross_category.py` holds this in the golden run.
+
 ## Gaps
 
 Text-attributed graphs, temporal prediction, hypergraphs and heterogeneous node types are not covered.

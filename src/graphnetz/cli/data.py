@@ -117,28 +117,31 @@ def print_published(report: Any, suite: str | None) -> None:
     """Print our numbers beside the published ones, when the suite has a published table."""
     from graphnetz.datasets.published import PUBLISHED, citation, rows_inside
 
-    if suite not in PUBLISHED:
+    if suite is None or suite not in PUBLISHED:
         return
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     rows = _compared(report, suite)
-    table = Table(title="beside the published numbers", title_justify="left")
-    for column in ("task", "model", "published", "ours", "difference", "95 % interval", "verdict"):
-        table.add_column(column, justify="left" if column in ("task", "model", "verdict") else "right")
+    table = Table(title="beside the published numbers", title_justify="left", box=None, pad_edge=False)
+    for column in ("task", "model", "published", "ours", "difference (95 %)", "verdict"):
+        table.add_column(column, no_wrap=True, justify="left" if column in ("task", "model", "verdict") else "right")
     for row in rows:
         if row.seeds:
-            ours, diff = f"{row.ours:.3f}", f"{row.difference:+.3f}"
-            between = f"{row.low:+.3f} to {row.high:+.3f}" if row.low == row.low else "n/a"
-        else:
-            ours = diff = between = "n/a"
-        table.add_row(
-            escape(row.task), escape(row.model), f"{row.published:.3f} ± {row.half_width:.3f}", ours, diff, between,
-            escape(row.verdict),
-        )  # fmt: skip
+            between = f" ({row.low:+.3f} to {row.high:+.3f})" if row.low == row.low else ""
+            theirs = f"{row.published:.3f} ± {row.half_width:.3f}"
+            where = "inside" if row.inside else "outside"
+            table.add_row(
+                escape(row.task), escape(row.model), theirs, f"{row.ours:.3f}", f"{row.difference:+.3f}{between}", where
+            )
     console = Console(highlight=False, soft_wrap=True)
     console.print(table)
     inside, whole = rows_inside(rows)
-    console.print(f"{len(inside)} of {len(whole)} rows have every model within the published interval widened by 0.02.")
+    console.print(
+        f"{len(inside)} of {len(whole)} rows have every model inside: "
+        "our mean in the published interval widened by 0.02."
+    )
+    if left := [task for task in dict.fromkeys(row.task for row in rows) if task not in whole]:
+        console.print(f"Not run with every model: {escape(', '.join(left))}.")
     console.print(f"Published: {escape(citation(suite))}")

@@ -25,7 +25,8 @@ class BesidePublished:
     """One cell of a published table with ours.
 
     ``low`` and ``high`` bound our mean minus the published one (Welch, 1947); NaN with fewer than two
-    seeds. ``inside`` says whether our mean lies in the published interval widened by 0.02.
+    seeds, as ``verdict`` says, which otherwise is that of `graphnetz.stats.welch_interval`. ``inside``
+    says whether our mean lies in the published interval widened by 0.02.
     """
 
     task: str
@@ -85,7 +86,7 @@ def _beside(
     published_sd = half * math.sqrt(runs) / student_quantile(runs - 1, 0.975)
     found = welch_interval(value, spread, seeds, mean, published_sd, runs, ddof_b=1)
     inside = abs(value - mean) <= half + WIDENED
-    verdict = ("inside" if inside else "outside") + f", {found.verdict if seeds > 1 else 'one seed has no interval'}"
+    verdict = found.verdict if seeds > 1 else "one seed has no interval"
     return BesidePublished(task, model, mean, half, value, seeds, found.diff, found.low, found.high, inside, verdict)
 
 
