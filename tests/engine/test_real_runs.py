@@ -95,6 +95,7 @@ def test_strict_env_compares_with_the_workers_and_trains_only_what_differs(tmp_p
     first = run_benchmark(**run)
     before = finished()
     assert {env for _, env in before.values()} == {"of the workers"}
+    assert set(first.provenance["environments"]) == {"of the workers", environment_key()}
     run_benchmark(strict_env=True, **run)
     assert finished() == before, "made in the environment of the workers: nothing to do"
     foreign = list(before)[1]

@@ -21,6 +21,7 @@ from graphnetz.benchmark.store import (
     files,
     new_owner,
     owner_is_dead,
+    retire,
     schema,
     to_csv,
     to_json,
@@ -157,6 +158,9 @@ def test_cells_of_a_dead_process_are_given_back_before_their_lease_ends(store):
     store.claim(cells[1].key, alive, 1000)
     assert store.recover() == 1
     assert store.claim(cells[0].key, "new")
+    retire(alive)  # it gave up, and could not write so
+    assert store.recover() == 1
+    assert store.claim(cells[1].key, "new")
 
 
 def test_reset_forgets_results_only_of_the_keys_given(store):

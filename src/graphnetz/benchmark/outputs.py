@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from graphnetz._core.paths import atomic_write
-from graphnetz.benchmark.environment import environment, environment_key
 from graphnetz.benchmark.plan import Plan
 from graphnetz.benchmark.store import Store
 from graphnetz.benchmark.worker import Workbench
@@ -51,8 +50,6 @@ def assemble(
 
 def provenance(store: Store, plan: Plan, results: list[Any], started: float) -> dict[str, Any]:
     """Where, when and on what the cells were made."""
-    here = environment()
-    store.write_environment(environment_key(here), here)
     keys = sorted({result.environment for result in results if result.environment})
     return {
         "environments": store.read_environments(),

@@ -12,6 +12,7 @@ from typing import Any
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.benchmark.environment import environment, environment_key
 from graphnetz.benchmark.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.benchmark.outputs import assemble, write_outputs
 from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
@@ -113,6 +114,7 @@ def run_benchmark(
             on_planned()
         _bring_up_to_date(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
         execute(store, plan, workbench, executor, limits=Limits(timeout, memory), verbose=verbose)
+        _explain_environments(store, plan, executor)
         config = dict(settings or {}) | {"hidden_channels": hidden_channels, "epochs": epochs, "task_type": task_type}
         report = assemble(store, plan, workbench, config=config, started=started)
         if out is not None:
@@ -185,12 +187,26 @@ def _bring_up_to_date(store: Store, plan: Plan, executor: Executor, *, strict_en
     results = list(store.results([cell.key for cell in plan.cells], histories=False))
     again = {result.key for result in results if retry_failed and not result.ok}
     if strict_env and results:
-        here: set[str] = set()
-        for device in {cell.protocol.device for cell in plan.cells}:
-            here |= executor.environments(device).keys()
+        here = _worker_environments(plan, executor)
         again |= {result.key for result in results if result.environment not in here}
     if again:
         store.reset(again)
+
+
+def _worker_environments(plan: Plan, executor: Executor) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for device in sorted({cell.protocol.device for cell in plan.cells}):
+        found |= executor.environments(device)
+    return found
+
+
+def _explain_environments(store: Store, plan: Plan, executor: Executor) -> None:
+    """Keep what the environment keys of results stand for, when they are not this process's own."""
+    here = environment()
+    store.write_environment(environment_key(here), here)
+    if store.unexplained_environments():
+        for key, facts in _worker_environments(plan, executor).items():
+            store.write_environment(key, facts)
 
 
 def execute(

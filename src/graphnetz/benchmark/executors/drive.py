@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from graphnetz._core.errors import StoreError
 from graphnetz.benchmark.executors.base import Executor, Limits, RunOne
-from graphnetz.benchmark.store import Store, new_owner
+from graphnetz.benchmark.store import Store, new_owner, retire
 from graphnetz.records import Cell, CellResult
 
 
@@ -71,8 +71,10 @@ def drive(
                 pulse()
                 time.sleep(poll_seconds)
     finally:
-        with contextlib.suppress(StoreError):  # the error on its way is the one to tell
+        try:
             store.release(owner)
+        except StoreError:  # the error on its way is the one to tell
+            retire(owner)
 
 
 class _Beat:

@@ -2,7 +2,17 @@
 
 from graphnetz.benchmark.store.database import Store
 from graphnetz.benchmark.store.export import to_csv, to_json, to_parquet
-from graphnetz.benchmark.store.owners import new_owner, owner_is_dead
+from graphnetz.benchmark.store.owners import new_owner, owner_is_dead, retire
 from graphnetz.benchmark.store.schema import FINISHED, SCHEMA_VERSION
 
-__all__ = ["FINISHED", "SCHEMA_VERSION", "Store", "new_owner", "owner_is_dead", "to_csv", "to_json", "to_parquet"]
+__all__ = [
+    "FINISHED",
+    "SCHEMA_VERSION",
+    "Store",
+    "new_owner",
+    "owner_is_dead",
+    "retire",
+    "to_csv",
+    "to_json",
+    "to_parquet",
+]

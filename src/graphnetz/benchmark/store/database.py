@@ -336,6 +336,12 @@ class Store:
         with plain_errors(self.path):
             return {key: json.loads(text) for key, text in self.db.execute("SELECT key, body FROM environments")}
 
+    def unexplained_environments(self) -> set[str]:
+        """Return the environment keys of results that `write_environment` was never told about."""
+        statement = "SELECT DISTINCT environment FROM cells WHERE environment <> '' EXCEPT SELECT key FROM environments"
+        with plain_errors(self.path):
+            return {row[0] for row in self.db.execute(statement)}
+
     def write_section(self, section: Section) -> None:
         """Keep a section of the page; one of the same name is replaced in its place."""
         with self._write() as db:

@@ -7,6 +7,13 @@ import socket
 import uuid
 from pathlib import Path
 
+_RETIRED: set[str] = set()
+
+
+def retire(owner: str) -> None:
+    """Note that an owner of this process gave up but could not say so in the store (a full disk)."""
+    _RETIRED.add(owner)
+
 
 def new_owner() -> str:
     """Return a fresh owner name: machine, process, start of the process, random part."""
@@ -15,10 +22,12 @@ def new_owner() -> str:
 
 
 def owner_is_dead(owner: str) -> bool:
-    """Whether ``owner`` is a process of this machine that no longer exists.
+    """Whether ``owner`` is a process of this machine that no longer exists, or gave up in this one.
 
     False when it lives, and also when it lives elsewhere: then only its lease tells.
     """
+    if owner in _RETIRED:
+        return True
     parts = owner.split("|")
     if len(parts) != 4 or parts[0] != _machine() or not parts[1].isdigit() or parts[2] == "-":
         return False
