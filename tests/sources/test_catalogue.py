@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import torch
 from catalogue import NAMES, TABLE_4, how, page
 from published_collections import CASES
 from training_step import train_one_epoch
@@ -17,6 +18,7 @@ from graphnetz._core.errors import DataError, DownloadError
 from graphnetz.datasets.cards import BENCHMARK_TASKS, CARDS, LOADER_REGISTRY
 from graphnetz.datasets.sources.doctor import check_datasets, measure
 from graphnetz.datasets.sources.mirror import make_mirror
+from graphnetz.datasets.suites import mnist_superpixels_1500
 
 
 @pytest.fixture
@@ -119,6 +121,17 @@ def test_download_verify_process_split_and_train(name, internet, tmp_path, monke
     assert sum(site.hits.values()) == len(files)
     assert again.fingerprint == dataset.fingerprint
     assert measure(again) == found
+
+
+def test_the_paper_trains_on_the_first_images(internet, tmp_path):
+    internet(CASES["mnist_superpixels"]()[0])
+    whole = CARDS["mnist_superpixels"].loader(tmp_path)
+    assert len(mnist_superpixels_1500(tmp_path)) == len(whole) < 1500
+    part = mnist_superpixels_1500(tmp_path, images=len(whole) - 2)
+    assert len(part) == len(whole) - 2
+    assert all(torch.equal(a.x, whole[i].x) for i, a in enumerate(part))
+    assert part.splits is None  # drawn at random from these images, not the canonical parts of the whole set
+    assert train_one_epoch(part, "graph_cls").n_train > 0
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
