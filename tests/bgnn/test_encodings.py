@@ -79,6 +79,17 @@ def test_large_graphs_take_the_sparse_way_to_the_same_space(monkeypatch):
     np.testing.assert_array_equal(sparse, LaplacianPE(3, signs="fixed")(graph).pe.numpy())
 
 
+def test_stacked_laplacians_are_the_single_ones(monkeypatch):
+    graphs = [data_of(nx.gnp_random_graph(7, p, seed=s)) for s, p in enumerate([0.0, 0.3, 0.6, 1.0])]
+    stacked = encodings.stacked_laplacians(graphs, 7).numpy()
+    for one, graph in zip(stacked, graphs, strict=True):
+        np.testing.assert_allclose(one, laplacian(graph).toarray(), atol=1e-15)
+    whole = [g.pe for g in LaplacianPE(3).many(graphs)]
+    monkeypatch.setattr(encodings, "STACKED", 50)  # one graph per call
+    for one, other in zip(whole, LaplacianPE(3).many(graphs), strict=True):
+        torch.testing.assert_close(one, other.pe)
+
+
 def test_direction_and_repetition_of_edges_do_not_matter():
     graph = nx.gnp_random_graph(8, 0.5, seed=4)
     both = data_of(graph)

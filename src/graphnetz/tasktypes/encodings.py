@@ -27,6 +27,9 @@ AS_IS, RANDOM_SIGNS, RANDOM_ORDER = 0, 1, 2
 DENSE_LIMIT = 1500
 """Nodes up to which the whole spectrum is computed; beyond, only the lower end, by Lanczos."""
 
+STACKED = 4_000_000
+"""Matrix entries that one call of the dense solver gets: 32 MB."""
+
 Signs = Literal["random", "fixed", "absolute"]
 
 
@@ -123,8 +126,9 @@ class LaplacianPE(PositionalEncoding):
     def _equal_size(self, graphs: Sequence[Data], size: int) -> Iterable[np.ndarray]:
         if size > max(DENSE_LIMIT, self.k + 2):
             return [_lowest(laplacian(graph), self.k + 1) for graph in graphs]
-        stacked = torch.from_numpy(np.stack([laplacian(graph).toarray() for graph in graphs]))
-        return [vectors.numpy() for vectors in torch.linalg.eigh(stacked).eigenvectors]
+        step = max(1, STACKED // size**2)
+        pieces = (graphs[start : start + step] for start in range(0, len(graphs), step))
+        return [v.numpy() for piece in pieces for v in torch.linalg.eigh(stacked_laplacians(piece, size)).eigenvectors]
 
 
 class RandomWalkPE(PositionalEncoding):
@@ -199,6 +203,18 @@ def laplacian(data: Data) -> sp.csr_matrix:
     matrix = adjacency(data)
     root = sp.diags_array(1.0 / np.sqrt(np.maximum(np.asarray(matrix.sum(axis=1)).ravel(), 1.0)))
     return sp.csr_matrix(sp.eye_array(matrix.shape[0]) - root @ matrix @ root)
+
+
+def stacked_laplacians(graphs: Sequence[Data], size: int) -> Tensor:
+    """`laplacian` of graphs of one size as a dense stack, without a sparse matrix for each."""
+    count = torch.tensor([graph.edge_index.size(1) for graph in graphs])
+    number = torch.repeat_interleave(torch.arange(len(graphs)), count)
+    source, target = torch.cat([graph.edge_index.cpu() for graph in graphs], dim=1)
+    matrix = torch.zeros(len(graphs), size, size, dtype=torch.float64)
+    matrix[number, source, target] = 1.0
+    matrix[number, target, source] = 1.0
+    root = matrix.sum(-1).clamp_(min=1.0).rsqrt_()
+    return torch.eye(size, dtype=torch.float64) - root.unsqueeze(2) * matrix * root.unsqueeze(1)
 
 
 def _lowest(matrix: sp.csr_matrix, count: int) -> np.ndarray:
