@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -41,14 +42,27 @@ def root(
 
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
-    from graphnetz.cli import cluster, data, inspect, run  # noqa: F401
+    from graphnetz.cli import cluster, data, inspect, rings, run, runs  # noqa: F401
+
+
+DEFAULTS = {"rings": ("evaluate", ("evaluate", "complementarity", "diversity", "separability"))}
+"""Groups whose bare form ``graphnetz GROUP NAME`` means one of their commands."""
+
+
+def with_aliases(arguments: list[str]) -> list[str]:
+    """Insert the default command of a group that was called without one."""
+    if len(arguments) >= 2 and arguments[0] in DEFAULTS:
+        default, known = DEFAULTS[arguments[0]]
+        if arguments[1] not in known and not arguments[1].startswith("-"):
+            return [arguments[0], default, *arguments[1:]]
+    return arguments
 
 
 def run_app(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; users see sentences, not tracebacks."""
     load_commands()
     try:
-        code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        code = app(args=with_aliases(list(sys.argv[1:] if arguments is None else arguments)), standalone_mode=False)
         if code == INTERRUPTED:  # newer versions of typer turn Ctrl-C into this value
             say(resume_hint())
         return int(code or OK)
@@ -84,7 +98,7 @@ def resume_hint() -> str:
     """Return the sentence printed after Ctrl-C."""
     if not _current_folder:
         return "Interrupted."
-    return f"Interrupted. Finished cells are kept; go on with: graphnetz resume {_current_folder[0]}"
+    return f"Interrupted. Finished cells are kept; go on with: graphnetz resume {shlex.quote(_current_folder[0])}"
 
 
 def say(text: str) -> None:

@@ -52,6 +52,7 @@ def digits_knn(_root: object = None, *, k: int = 5, per_class: int = 4) -> Data:
     features=3,
     notes=("Real images, the first 600 of 1,797; up to 12 superpixels each, with grey value and position.",),
     **_DIGITS,
+    protocol={"lr": 1e-2},
 )
 def digits_superpixels(_root: object = None, *, images: int = 600, **options: Any) -> GraphList:
     """Return one superpixel graph per image; see `graphnetz.datasets.generators.images`."""
