@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from graphnetz._core.errors import UsageError
+from graphnetz.benchmark import outputs
 from graphnetz.benchmark.environment import environment_key
 from graphnetz.benchmark.estimate import Estimate, PairCost
 from graphnetz.benchmark.executors import LocalExecutor, SerialExecutor, worker_process
@@ -46,6 +47,38 @@ def test_serial_and_any_number_of_workers_agree_to_the_last_bit(tmp_path):
     assert {row[1] for row in serial} == {"ok"}
     for workers in (1, 2):
         assert bits(run_benchmark(backend="local", workers=workers, **run)) == serial
+
+
+def test_a_large_run_leaves_its_curves_in_the_store_and_loses_no_number(tmp_path, monkeypatch):
+    run = {"tasks": default_tasks("les_miserables"), "root": str(tmp_path), "backend": "serial", **SMALL}
+    small = run_benchmark(**run)
+    monkeypatch.setattr(outputs, "CURVES_UP_TO", len(small.results) - 1)
+    large = run_benchmark(**run)
+    assert all(r.history for r in small.results)
+    assert not any(r.history for r in large.results)
+    assert [r.metrics for r in large.results] == [r.metrics for r in small.results]
+    assert large.summary().equals(small.summary())
+    assert any("left in the store" in note for note in large.provenance["notes"])
+    assert not any("left in the store" in note for note in small.provenance["notes"])
+    assert any(r.history for r in run_benchmark(save_predictions=True, **run).results), "asked for: kept"
+
+
+def test_leftovers_of_killed_sittings_are_swept_and_nothing_else(tmp_path):
+    (tmp_path / "figures").mkdir()
+    old = [tmp_path / ".summary.csv.ab_cdef1", tmp_path / "figures" / ".forest.pdf.abcdefg2"]
+    kept = [
+        tmp_path / "summary.csv",
+        tmp_path / "figures" / "forest.pdf",
+        tmp_path / ".hidden",
+        tmp_path / ".a.12345678",
+    ]
+    for path in (*old, *kept):
+        path.touch()
+        os.utime(path, (1000, 1000))
+    young = tmp_path / ".summary.csv.abcdefg3"  # of another runner, at work now
+    young.touch()
+    outputs._sweep(tmp_path, before=time.time() - 60)
+    assert {p for p in tmp_path.rglob("*") if p.is_file()} == {*kept, young}
 
 
 @pytest.mark.chaos
