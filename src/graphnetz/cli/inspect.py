@@ -16,31 +16,36 @@ from graphnetz.cli.app import FAILED_CELLS, OK, app
 def report(
     source: Annotated[Path, typer.Argument(help="A run folder, a results.json, or a CSV of scores trained elsewhere.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the files; default: the run folder.")] = None,
+    paper: Annotated[bool, typer.Option("--paper", help="Also write tables, figures and words for a paper.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> int:
     """Write the report files again, or make them from scores trained elsewhere."""
+    from graphnetz.cli.load import load_report
     from graphnetz.cli.show import print_report
-    from graphnetz.report import BenchmarkReport
 
-    if source.suffix == ".csv":
-        import pandas as pd
-
-        if not source.exists():
-            raise UsageError(f"There is no file {str(source)!r}.")
-        made = BenchmarkReport.from_scores(pd.read_csv(source))
-        folder = out or source.with_suffix("")
-    else:
-        path = source / "results.json" if source.is_dir() else source
-        if not path.exists():
-            raise UsageError(f"There is no {str(path)!r}. Give a run folder, a results.json or a CSV of scores.")
-        made = BenchmarkReport.from_json(path.read_text(encoding="utf-8"))
-        folder = out or path.parent
+    made = load_report(source)
+    folder = out or (
+        source if source.is_dir() else source.with_suffix("") if source.suffix == ".csv" else source.parent
+    )
     made.write(folder)
+    if paper:
+        from graphnetz.report.paper import write_paper
+
+        write_paper(made, folder / "paper", datasets=_cited(made.scores.tasks))
     if as_json:
         print(json.dumps(json.loads(made.to_json()), indent=1))
     else:
         print_report(made, folder)
     return FAILED_CELLS if any(not result.ok for result in made.results) else OK
+
+
+def _cited(tasks: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    """Name and citation of the dataset behind each task that has a card."""
+    from graphnetz.datasets import CARDS, iter_benchmark_tasks
+
+    cards = {task.name: task.card for task in iter_benchmark_tasks() if task.card}
+    cards |= {name: card for name, card in CARDS.items() if name not in cards}
+    return {task: (cards[task].name, cards[task].citation) for task in tasks if task in cards}
 
 
 @app.command()

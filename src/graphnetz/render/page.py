@@ -115,7 +115,7 @@ def render_page(data: PageData) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     sections = [(section, _section_figures(section)) for section in data.sections]
-    template = _environment().get_template("report.html")
+    template = environment().get_template("report.html")
     # Style sheet and script are ours and hashed in the policy; everything else is escaped.
     ours = {"css": Markup(css), "script": Markup(script)}  # noqa: S704
     return template.render(page=data, sections=sections, policy=policy, **ours)
@@ -131,7 +131,7 @@ def _digest(text: str) -> str:
 
 def render_fragment(grid: Grid, verdicts: Sequence[VerdictView]) -> str:
     """Return verdicts and summary table for a notebook cell."""
-    return _environment().get_template("fragment.html").render(grid=grid, verdicts=verdicts)
+    return environment().get_template("fragment.html").render(grid=grid, verdicts=verdicts)
 
 
 def _section_figures(section: Section) -> list[FigureView]:
@@ -148,7 +148,8 @@ def _section_figures(section: Section) -> list[FigureView]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the template environment: everything is escaped, an unknown name is an error."""
     env = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

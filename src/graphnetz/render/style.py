@@ -153,19 +153,14 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def figure_files(fig: Figure, *, dpi: float = DPI) -> dict[str, bytes]:
-    """Return ``fig`` as PNG and PDF, laid out once.
-
-    Drawing the PNG computes the layout on the way; the PDF takes it over.
-    """
+def figure_files(fig: Figure, *, dpi: float = DPI, formats: Iterable[str] = ("png", "pdf")) -> dict[str, bytes]:
+    """Return ``fig`` in every format, laid out once: the first format computes the layout, the others take it over."""
     fig.dpi = dpi
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        buffer = io.BytesIO()
-        with mpl.rc_context(drawing_style()):
-            fig.canvas.print_png(buffer, metadata=_METADATA["png"], pil_kwargs={"compress_level": 3})  # type: ignore[attr-defined]
+    files = {}
+    for fmt in formats:
+        files[fmt] = figure_bytes(fig, fmt, dpi=dpi, tight=False)
         fig.set_layout_engine("none")
-        return {"png": buffer.getvalue(), "pdf": figure_bytes(fig, "pdf", dpi=dpi, tight=False)}
+    return files
 
 
 def figure_bytes(fig: Figure, fmt: str, *, dpi: float = DPI, tight: bool = True) -> bytes:
@@ -189,9 +184,10 @@ def figure_bytes(fig: Figure, fmt: str, *, dpi: float = DPI, tight: bool = True)
 def _draw_once(fig: Figure, fmt: str, buffer: io.BytesIO, dpi: float) -> None:
     """Write ``fig`` through the format's own canvas: ``savefig`` draws every figure twice."""
     canvas, resolution = fig.canvas, fig.dpi
+    options: dict[str, Any] = {"pil_kwargs": {"compress_level": 3}} if fmt == "png" else {}
     try:
         fig.dpi = dpi
-        getattr(_CANVASES[fmt](fig), f"print_{fmt}")(buffer, metadata=_METADATA[fmt])
+        getattr(_CANVASES[fmt](fig), f"print_{fmt}")(buffer, metadata=_METADATA[fmt], **options)
     finally:
         fig.dpi = resolution
         fig.set_canvas(canvas)

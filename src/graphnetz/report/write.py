@@ -40,7 +40,7 @@ def write_report(report: BenchmarkReport, folder: str | Path) -> Path:
     _write(out / "pairwise_both.csv", frame_csv(report.pairwise_both()))
     _write(out / "costs.csv", frame_csv(report.costs()))
     report.to_latex(out / "results.tex")
-    _write(out / "pairwise.tex", _pairwise_tex(report))
+    _write(out / "pairwise.tex", pairwise_tex(report))
     write_figures(report, out / "figures")
     _write(out / "report.html", render_page(build_page(report)))
     return out
@@ -59,15 +59,15 @@ def _write(path: Path, text: str) -> None:
 
 def _provenance(report: BenchmarkReport) -> str:
     body = {
-        **jsonable(report.provenance),
         "environments": sorted({r.environment for r in report.results if r.environment}),
+        **jsonable(report.provenance),  # a run describes its environments, scores from elsewhere cannot
         "config": jsonable(report.config),
         "cell_seconds": jsonable(float(report.costs()["seconds_total"].sum())),
     }
     return json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def _pairwise_tex(report: BenchmarkReport) -> str:
+def pairwise_tex(report: BenchmarkReport) -> str:
     """The chosen test with effect sizes, then t and Wilcoxon side by side."""
     test = TEST_WORDS.get(report.pairwise_method, report.pairwise_method)
     first = latex.pairwise_latex(figures.pair_views(report.comparisons()), test=test, family=FAMILY_WORDS["task"])
@@ -76,7 +76,7 @@ def _pairwise_tex(report: BenchmarkReport) -> str:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """One figure of the folder and how to draw it."""
 
     name: str
@@ -92,7 +92,7 @@ MAX_CURVES = 60
 
 def write_figures(report: BenchmarkReport, folder: Path) -> None:
     """Write every figure as PDF and PNG."""
-    for plan in _plans(report):
+    for plan in figure_plans(report):
         with lean_fonts():
             files = figure_files(plan.draw()[0])
         for fmt, data in files.items():
@@ -100,7 +100,8 @@ def write_figures(report: BenchmarkReport, folder: Path) -> None:
                 stream.write(data)  # type: ignore[arg-type]
 
 
-def _plans(report: BenchmarkReport) -> list[_Plan]:
+def figure_plans(report: BenchmarkReport) -> list[Plan]:
+    """The figures of a report, each with the call that draws it."""
     grid, pairs = report.grid(), figures.pair_views(report.comparisons(), decisive=True)
     models = report.scores.models
     k = max(1, len(models))
@@ -109,16 +110,16 @@ def _plans(report: BenchmarkReport) -> list[_Plan]:
     panels = report_panels(report, max(1, min(MAX_PANELS, MAX_CURVES // k)))
     ranks = ranking.rank_view(report.ranking())
     plans = [
-        _Plan("critical_difference", lambda: plots.draw_critical_difference(ranks)),
-        _Plan("dashboard", lambda: plots.draw_dashboard(grid.head(2 * MAX_PANELS))),
-        _Plan("forest", lambda: plots.draw_forest(grid.head(MAX_ROWS))),
-        _Plan("bars", lambda: plots.draw_bars(grid.head(2 * MAX_PANELS))),
+        Plan("critical_difference", lambda: plots.draw_critical_difference(ranks)),
+        Plan("dashboard", lambda: plots.draw_dashboard(grid.head(2 * MAX_PANELS))),
+        Plan("forest", lambda: plots.draw_forest(grid.head(MAX_ROWS))),
+        Plan("bars", lambda: plots.draw_bars(grid.head(2 * MAX_PANELS))),
     ]
     if pairs:
         plans += [
-            _Plan("pairwise_matrix", lambda: plots.draw_pairwise_matrix(few, models)),
-            _Plan("pairwise_list", lambda: plots.draw_pairwise_list(pairs[:MAX_ROWS])),
+            Plan("pairwise_matrix", lambda: plots.draw_pairwise_matrix(few, models)),
+            Plan("pairwise_list", lambda: plots.draw_pairwise_list(pairs[:MAX_ROWS])),
         ]
     if panels:
-        plans.append(_Plan("learning_curves", lambda: plots.draw_learning_curves(panels, models)))
+        plans.append(Plan("learning_curves", lambda: plots.draw_learning_curves(panels, models)))
     return plans

@@ -38,8 +38,8 @@ def critical_chart(ranks: RankView) -> Markup | None:
         name = escape.shorten(model, 20)
         text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
         canvas.text(edge + (-6 if left else 6), y + 4, text, anchor="end" if left else "start")
-        canvas.mark(7, scale(rank), AXIS, f"{model} · mean rank {rank:.2f} over {ranks.n_tasks} tasks")
-    canvas.text(WIDTH / 2, canvas.height - 6, _footer(ranks), anchor="middle", style="tick", width=120)
+        canvas.mark(0, scale(rank), AXIS, f"{model} · mean rank {rank:.2f} over {ranks.n_tasks} tasks")
+    canvas.text(WIDTH / 2, canvas.height - 6, _footer(ranks), anchor="middle", style="tick", width=200)
     return frame([canvas.svg()], label="Critical-difference diagram")
 
 

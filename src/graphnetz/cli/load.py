@@ -1,0 +1,104 @@
+"""A report from a run folder: from its files, or from a store that is still being filled."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphnetz._core.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from graphnetz.report import BenchmarkReport
+
+MAX_BYTES = 64 << 20
+MADE_ANEW = ("config", "cell_seconds")
+
+
+def load_report(source: Path) -> BenchmarkReport:
+    """Return the report of a run folder, a ``results.json`` or a CSV of scores."""
+    from graphnetz.report import BenchmarkReport
+
+    if not source.exists():
+        raise UsageError(f"There is no {str(source)!r}. Give a run folder, a results.json or a CSV of scores.")
+    if source.suffix == ".csv":
+        import pandas as pd
+
+        return BenchmarkReport.from_scores(pd.read_csv(source))
+    if not source.is_dir():
+        return BenchmarkReport.from_json(source)
+    results, store = source / "results.json", source / "store.sqlite"
+    if not results.exists():
+        if store.exists():
+            return live_report(source)
+        raise UsageError(
+            f"There is no run in {str(source)!r}: neither results.json nor store.sqlite. Give a run folder."
+        )
+    report = BenchmarkReport.from_json(results)
+    report.provenance = _provenance(source / "provenance.json")
+    return _with_store(report, source) if store.exists() else report
+
+
+def live_report(folder: Path) -> BenchmarkReport:
+    """Return a report of the cells that are finished so far."""
+    from graphnetz.benchmark.store import Store
+    from graphnetz.report import BenchmarkReport, TaskInfo
+
+    with Store.open(folder, readonly=True) as store:
+        planned = list(store.cells())
+        results = list(store.results())
+        sections = store.read_sections()
+    known = {r.task: r for r in results if r.metric}
+    tasks = {
+        name: TaskInfo(r.metric, greater_is_better=r.greater_is_better, replication=r.replication)
+        for name in dict.fromkeys(cell.task for cell in planned)
+        if (r := known.get(name))
+    }
+    return BenchmarkReport.from_results(
+        [r for r in results if r.task in tasks],
+        tasks=tasks,
+        models=tuple(dict.fromkeys(cell.model for cell in planned)),
+        seeds=sorted({cell.seed for cell in planned}),
+        config={"title": f"{len(results)} of {len(planned)} cells finished"},
+        sections=sections,
+    )
+
+
+def _with_store(report: BenchmarkReport, folder: Path) -> BenchmarkReport:
+    """Add what results.json leaves out: keys, curves, seconds, memory and environments."""
+    from graphnetz.benchmark.store import Store
+
+    with Store.open(folder, readonly=True) as store:
+        kept = {(r.task, r.model, r.seed): r for r in store.results()}
+    full = []
+    for result in report.results:
+        other = kept.get((result.task, result.model, result.seed))
+        if other is None or other.status != result.status or other.metrics != result.metrics:
+            full.append(result)
+        else:
+            full.append(replace(other, predictions=None))
+    fields = ("ci_method", "bootstrap_n", "bootstrap_seed", "pairwise_method")
+    return type(report).from_results(
+        full,
+        tasks=report.task_info,
+        models=report.models,
+        seeds=report.seeds,
+        config=report.config,
+        absent=report.absent,
+        sections=report.sections,
+        provenance=report.provenance,
+        **{name: getattr(report, name) for name in fields},
+    )
+
+
+def _provenance(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    if path.stat().st_size > MAX_BYTES:
+        raise DataError(f"{path.name!r} is larger than {MAX_BYTES >> 20} MB and was not read. Remove it to go on.")
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"Cannot read {path.name!r}: {error}. Remove it to go on without provenance.") from error
+    return {k: v for k, v in raw.items() if k not in MADE_ANEW} if isinstance(raw, dict) else {}

@@ -1,0 +1,201 @@
+"""`graphnetz compare`, `merge`, `leaderboard` and `serve`: commands over finished or running folders."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphnetz._core.errors import UsageError
+from graphnetz.cli.app import OK, app, say
+
+if TYPE_CHECKING:
+    from graphnetz.report import BenchmarkReport
+    from graphnetz.report.several import RunComparison
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="A run folder, a results.json or a CSV of scores.")],
+    second: Annotated[Path, typer.Argument(help="Another one.")],
+    alpha: Annotated[float, typer.Option(help="Level of the tests after Holm.")] = 0.05,
+    method: Annotated[str, typer.Option(help="Paired test: t, wilcoxon or sign.")] = "t",
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """Say what changed between two runs, paired by task, model and seed."""
+    from graphnetz.cli.load import load_report
+    from graphnetz.report.several import compare_reports
+
+    found = compare_reports(load_report(first), load_report(second), alpha=alpha, method=method)
+    if as_json:
+        from dataclasses import asdict
+
+        from graphnetz.report.jsonio import jsonable
+
+        print(json.dumps(jsonable(asdict(found) | {"summary": found.sentence()}), indent=1))
+    else:
+        _print_comparison(found)
+    return OK
+
+
+def _print_comparison(found: RunComparison) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from graphnetz.render.escape import clean, shorten
+    from graphnetz.render.views import number, p_value
+
+    # A pipe has no width to fit: names are cut at 40 letters, never wrapped.
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
+    console.print(found.sentence())
+    moved = [c for c in found.changes if c.verdict != "identical"]
+    if moved:
+        table = Table(box=None, pad_edge=False)
+        for name in ("task", "model", "metric", "seeds", "first", "second", "difference", "adjusted p", "verdict"):
+            table.add_column(name)
+        for c in moved:
+            span = f" [{number(c.low, signed=True)}, {number(c.high, signed=True)}]" if c.low == c.low else ""
+            cells = (
+                shorten(c.task, 40), shorten(c.model, 40), c.metric, str(c.n), number(c.first), number(c.second),
+                number(c.diff, signed=True) + span, p_value(c.p_holm), c.verdict,
+            )  # fmt: skip
+            table.add_row(*map(escape, cells))
+        console.print(table)
+    for task, why in found.incomparable:
+        console.print(f"not compared: {escape(clean(task))}, because {escape(clean(why))}")
+    for what, name in found.only:
+        console.print(f"{what}: {escape(clean(name))}")
+    for key, old, new in found.settings:
+        console.print(f"setting {escape(clean(key))}: {escape(clean(old))} -> {escape(clean(new))}")
+
+
+@app.command()
+def merge(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders whose cells belong together.")],
+    out: Annotated[Path, typer.Option(help="A new folder for the merged run.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
+) -> int:
+    """Put the cells of several runs into one folder, with one store and one report."""
+    from graphnetz.cli.show import print_report
+    from graphnetz.report.several import merge_reports
+
+    _new_folder(out)
+    merged = merge_reports(_reports(runs), names=_labels(runs))
+    _merge_stores([run for run in runs if (run / "store.sqlite").is_file()], out)
+    merged.write(out)
+    if as_json:
+        print(merged.to_json(histories=False), end="")
+    else:
+        print_report(merged, out)
+    return OK
+
+
+def _merge_stores(runs: list[Path], out: Path) -> None:
+    from graphnetz.benchmark.store import Store
+
+    if not runs:
+        return
+    with Store.create(out) as target:
+        for run in runs:
+            with Store.open(run, readonly=True) as source:
+                target.plan(source.cells())
+                target.adopt(source.results())
+                for key, body in source.read_environments().items():
+                    target.write_environment(key, body)
+                for section in source.read_sections():
+                    target.write_section(section)
+        target.checkpoint_to_one_file()
+
+
+@app.command()
+def leaderboard(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, results.json files or CSV files of scores.")],
+    out: Annotated[Path, typer.Option(help="Folder of the site.")] = Path("site"),
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "Leaderboard",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the places as JSON.")] = False,
+) -> int:
+    """Write a static page of many runs: places as intervals and groups that cannot be told apart."""
+    from dataclasses import asdict
+
+    from graphnetz._core.paths import atomic_write
+    from graphnetz.render.page import render_page
+    from graphnetz.render.tables import csv_text
+    from graphnetz.report.jsonio import jsonable
+    from graphnetz.report.pagedata import build_page
+    from graphnetz.report.several import merge_reports
+    from graphnetz.report.standings import places, standings_section
+
+    merged = merge_reports(_reports(runs), names=_labels(runs), rename=True)
+    merged.config["title"] = title
+    found = places(merged)
+    merged.sections = [standings_section(merged), *merged.sections]
+    rows = [(p.task, p.model, p.mean, p.low, p.high, p.n, p.first, p.last, p.models) for p in found]
+    columns = ("task", "model", "mean", "ci_low", "ci_high", "n_seeds", "first_place", "last_place", "models")
+    files = {
+        "index.html": render_page(build_page(merged)),
+        "leaderboard.csv": csv_text(columns, rows),
+        "results.json": merged.to_json(histories=False),
+    }
+    for name, text in files.items():
+        with atomic_write(out / name) as stream:
+            stream.write(text)
+    if as_json:
+        print(json.dumps(jsonable([asdict(p) for p in found]), indent=1))
+    else:
+        for task in merged.scores.tasks:
+            first = [p.model for p in found if p.task == task and p.first == 1]
+            print(f"{_plain(task)}: {', '.join(map(_plain, first))}" + (" (not told apart)" if len(first) > 1 else ""))
+        print(f"Page: {out / 'index.html'}")
+    return OK
+
+
+@app.command()
+def serve(
+    folder: Annotated[Path, typer.Argument(help="A run folder, also one that is being filled.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes a free one.")] = 8765,
+) -> int:
+    """Show progress and report in a browser of this machine; nobody else can connect."""
+    from graphnetz.cli.live import HOST, make_server
+
+    try:
+        server = make_server(folder, port)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"Cannot listen on port {port}: {error}. Choose another with --port, or 0.") from error
+    say(f"Serving {folder} on http://{HOST}:{server.server_address[1]}/ - stop with Ctrl-C.")
+    try:
+        server.serve_forever(poll_interval=0.2)
+    except KeyboardInterrupt:
+        say("Stopped.")
+    finally:
+        server.server_close()
+    return OK
+
+
+def _reports(runs: list[Path]) -> list[BenchmarkReport]:
+    from graphnetz.cli.load import load_report
+
+    return [load_report(run) for run in runs]
+
+
+def _labels(runs: list[Path]) -> list[str]:
+    """A short name per run, with a number where two folders are named alike."""
+    out: list[str] = []
+    for run in runs:
+        name = run.resolve().name if run.is_dir() else run.stem
+        out.append(name if name not in out else f"{name} {len(out) + 1}")
+    return out
+
+
+def _new_folder(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{str(out)!r} exists and is not empty. Name a new folder with --out.")
+
+
+def _plain(text: Any) -> str:
+    from graphnetz.render.escape import shorten
+
+    return shorten(text, 60)

@@ -1,0 +1,180 @@
+"""The paper kit: tables, vector figures, a methods paragraph and references, ready to include."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphnetz._core.paths import atomic_write
+from graphnetz.render import escape
+from graphnetz.render.style import figure_files, lean_fonts
+from graphnetz.report.bibliography import bibtex, dataset_key, model_key
+from graphnetz.report.verdicts import TEST_WORDS, names, seeds_word
+from graphnetz.report.write import figure_plans, pairwise_tex
+
+if TYPE_CHECKING:
+    from graphnetz.report.report import BenchmarkReport
+
+_SEED = {
+    "init": "a seed varies the initialisation on one fixed split",
+    "resplit": "a seed draws a new random split",
+    "fold": "a seed takes one fold",
+    "regenerate": "a seed draws fresh data from the generator",
+}
+_CITED = {"t": "student1908", "wilcoxon": "wilcoxon1945", "corrected_t": "nadeau2003"}
+_PROTOCOL = ("optimiser", "lr", "weight_decay", "epochs", "hidden_channels", "batch_size", "selection", "patience")
+
+
+def write_paper(
+    report: BenchmarkReport, folder: Path, *, datasets: Mapping[str, tuple[str, str]] | None = None
+) -> Path:
+    """Write the kit to ``folder``.
+
+    ``datasets[task]`` is the name and the citation of the dataset behind a task, where there is a card.
+    """
+    known = dict(datasets or {})
+    texts = {
+        "results.tex": None,
+        "pairwise.tex": pairwise_tex(report),
+        "methods.tex": methods_tex(report, known),
+        "references.bib": bibtex(test_keys(report), report.scores.models, dict(sorted(set(known.values())))),
+        "paper.tex": _document(report),
+    }
+    report.to_latex(folder / "results.tex")
+    for name, text in texts.items():
+        if text is not None:
+            with atomic_write(folder / name) as stream:
+                stream.write(text)
+    for plan in figure_plans(report):
+        with lean_fonts():
+            data = figure_files(plan.draw()[0], formats=("pdf",))["pdf"]
+        with atomic_write(folder / "figures" / f"{plan.name}.pdf", "wb") as stream:
+            stream.write(data)  # type: ignore[arg-type]
+    return folder
+
+
+def test_keys(report: BenchmarkReport) -> list[str]:
+    """BibTeX keys of the statistics that this report really used."""
+    keys = []
+    if report.comparisons():
+        keys += [_CITED[report.pairwise_method]] if report.pairwise_method in _CITED else []
+        keys += ["wilcoxon1945", "holm1979"]  # Wilcoxon stands beside the chosen test in pairwise.tex
+    if any(pair.corrected for pair in report.comparisons()):
+        keys.append("nadeau2003")
+    if report.ci_method == "bca":
+        keys.append("efron1987")
+    found = report.ranking().omnibus
+    if not found.reason:
+        keys += ["friedman1937", "demsar2006"] + (["iman1980"] if "iman" in str(found.decided_by).lower() else [])
+    return list(dict.fromkeys(keys))
+
+
+def methods_tex(report: BenchmarkReport, datasets: Mapping[str, tuple[str, str]]) -> str:
+    """Return the paragraph that says what was run and how it was tested, with citations."""
+    table = report.scores
+    keys = set(test_keys(report))
+    models = [_cited(model, model_key(model)) for model in table.models]
+    tasks = [_cited(task, dataset_key(datasets[task][0]) if task in datasets else None) for task in table.tasks]
+    test = TEST_WORDS.get(report.pairwise_method, report.pairwise_method)
+    interval = {"t": "Student's $t$", "bca": "BCa bootstrap"}.get(report.ci_method, escape.latex(report.ci_method))
+    lines = [
+        f"We trained {len(models)} models ({_joined(models)}) on {len(tasks)} tasks ({_joined(tasks)}) with "
+        f"{seeds_word(len(table.seeds))} per cell ({escape.latex(_seeds(table.seeds))}).",
+        *_replication(report),
+        *_protocol(report.config.get("protocols") or {}),
+        _finished(report),
+        f"We report means with 95\\,\\% {interval} intervals over seeds.",
+    ]
+    if report.comparisons():
+        cite = f"~\\cite{{{_CITED[report.pairwise_method]}}}" if report.pairwise_method in _CITED else ""
+        lines.append(
+            f"Models were compared within a task by the {escape.latex(test)} test{cite} on differences paired by seed, "
+            "with Holm's correction~\\cite{holm1979} over the comparisons of the task at level 0.05."
+        )
+    if "nadeau2003" in keys:
+        lines.append(
+            "Where runs share training data, the corrected resampled $t$-test~\\cite{nadeau2003} decides instead."
+        )
+    if "friedman1937" in keys:
+        extra = "~\\cite{friedman1937,iman1980}" if "iman1980" in keys else "~\\cite{friedman1937}"
+        lines.append(
+            f"Across tasks, seed means were ranked per task and tested by Friedman's test{extra}; Nemenyi's critical "
+            "difference is read only after a rejection~\\cite{demsar2006}."
+        )
+    return "% Made from the run itself; edit the words, not the numbers.\n" + "\n".join(lines) + "\n"
+
+
+def _cited(name: str, key: str | None) -> str:
+    text = escape.latex(name, width=60)
+    return f"{text}~\\cite{{{key}}}" if key else text
+
+
+def _joined(items: Sequence[str]) -> str:
+    return " and ".join(items) if len(items) < 3 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    whole = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))) if seeds else False
+    return f"seeds {seeds[0]} to {seeds[-1]}" if whole and len(seeds) > 2 else "seeds " + ", ".join(map(str, seeds))
+
+
+def _replication(report: BenchmarkReport) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for task, info in report.task_info.items():
+        groups.setdefault(info.replication, []).append(task)
+    if len(groups) == 1:
+        return [f"On every task {_SEED[next(iter(groups))]}."]
+    return [f"On {escape.latex(names(tasks, most=12), width=900)} {_SEED[kind]}." for kind, tasks in groups.items()]
+
+
+def _protocol(protocols: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What tasks share in one sentence, what differs task by task in the next ones."""
+    if not protocols:
+        return []
+    every = list(protocols.values())
+    shared = {key: every[0].get(key) for key in _PROTOCOL if all(p.get(key) == every[0].get(key) for p in every)}
+    out = []
+    if shared:
+        out.append(f"All cells were trained with {_settings(shared)}.")
+    for task, protocol in protocols.items():
+        own = {key: protocol.get(key) for key in _PROTOCOL if key not in shared and key in protocol}
+        if own:
+            out.append(f"{escape.latex(task, width=60)}: {_settings(own)}.")
+    return out
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    kept = {k: v for k, v in values.items() if v is not None}
+    text = ", ".join(f"{k.replace('_', ' ')} {v if isinstance(v, str) else json.dumps(v)}" for k, v in kept.items())
+    return escape.latex(text, width=900)
+
+
+def _finished(report: BenchmarkReport) -> str:
+    failed, total = len(report.failures), len(report.results)
+    if not failed:
+        return f"All {total} cells finished."
+    return f"Of {total} cells {failed} failed and are missing from the means."
+
+
+def _document(report: BenchmarkReport) -> str:
+    figures = "\n".join(
+        f"\\begin{{figure}}\\centering\\includegraphics[width=\\linewidth]{{figures/{plan.name}.pdf}}\\end{{figure}}"
+        for plan in figure_plans(report)
+    )
+    return f"""\\documentclass{{article}}
+\\usepackage[T1]{{fontenc}}\\usepackage[utf8]{{inputenc}}\\usepackage{{textcomp}}
+\\usepackage{{booktabs,graphicx}}\\usepackage[table]{{xcolor}}\\usepackage[landscape,margin=2cm]{{geometry}}
+\\begin{{document}}
+\\section*{{Methods}}
+\\input{{methods.tex}}
+\\input{{results.tex}}
+\\input{{pairwise.tex}}
+{figures}
+\\clearpage
+\\bibliographystyle{{plain}}
+\\bibliography{{references}}
+\\nocite{{*}}
+\\end{{document}}
+"""

@@ -1,0 +1,77 @@
+"""The paper kit: what was run, what was tested, what is cited; and it compiles."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from graphnetz.cli.app import run_app
+from graphnetz.report.bibliography import MODELS, TESTS, bibtex, dataset_key, model_key
+from graphnetz.report.paper import methods_tex, test_keys, write_paper
+
+used = test_keys
+used.__test__ = False  # a name that starts like a test
+
+
+def cited(text):
+    return {key for group in re.findall(r"\\cite\{([^}]*)\}", text) for key in group.split(",")}
+
+
+def entries(text):
+    return set(re.findall(r"^@\w+\{([^,]+),", text, flags=re.M))
+
+
+def test_every_citation_has_an_entry_and_no_unused_test_is_cited(mixed, tmp_path):
+    mixed.config["protocols"] = {
+        "cora": {"optimiser": "adam", "lr": 0.01, "epochs": 3, "selection": "last"},
+        "zinc": {"optimiser": "adam", "lr": 0.001, "epochs": 3, "selection": "last"},
+    }
+    datasets = {"cora": ("Cora_x", "Sen et al., Collective classification, 2008."), "zinc": ("ZINC", "Irwin, 2012.")}
+    folder = write_paper(mixed, tmp_path / "paper", datasets=datasets)
+    methods, bib = (folder / "methods.tex").read_text(), (folder / "references.bib").read_text()
+    assert cited(methods) <= entries(bib)
+    assert {"kipf2017", "velickovic2018", "xu2019", "data-cora-x", "data-zinc", "holm1979"} <= entries(bib)
+    assert "nadeau2003" not in entries(bib)  # no task draws new splits
+    assert "3 models" not in methods
+    assert "4 models" in methods
+    assert "10 seeds per cell (seeds 0 to 9)" in methods
+    assert "epochs 3" in methods
+    assert "cora: lr 0.01" in methods
+    assert "1 failed" in methods
+    assert sorted(p.name for p in (folder / "figures").iterdir())[0] == "bars.pdf"
+    assert (folder / "results.tex").exists()
+
+
+def test_resplit_tasks_cite_the_corrected_test(build):
+    report = build({"t": {"GCN": 0.8, "GAT": 0.7}}, replication="resplit")
+    assert "nadeau2003" in used(report)
+    assert "draws a new random split" in methods_tex(report, {})
+    assert "friedman1937" not in used(report)  # one task has no ranking
+
+
+def test_keys():
+    assert model_key("bgnn.GAT-edgefeat") == "velickovic2018"
+    assert model_key("GCN (second run)") == "kipf2017"
+    assert model_key("mine") is None
+    assert dataset_key("a_b$%") == "data-a-b"
+    text = bibtex(TESTS, MODELS, {"a_b$%": "Me & you, 1999."})
+    assert len(entries(text)) == len(TESTS) + len(MODELS) + 1
+    assert r"Me \& you, 1999" in text
+    assert text.count("{") == text.count("}")
+
+
+def test_command(mixed, tmp_path, capsys):
+    mixed.write(tmp_path / "run")
+    assert run_app(["report", str(tmp_path / "run"), "--paper"]) == 1  # a cell of it failed
+    assert (tmp_path / "run" / "paper" / "paper.tex").exists()
+    assert "report.html" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_compiles(mixed, tmp_path):
+    folder = write_paper(mixed, tmp_path / "paper")
+    for program in (["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper"], ["bibtex", "paper"]):
+        done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout[-2000:]
+    assert (folder / "paper.pdf").stat().st_size > 10_000

@@ -1,0 +1,191 @@
+"""Two runs compared, several merged, many on one board."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats as scipy_stats
+from statsmodels.stats.multitest import multipletests
+
+from graphnetz._core.errors import UsageError
+from graphnetz.cli.app import run_app
+from graphnetz.report import BenchmarkReport
+from graphnetz.report.several import compare_reports, merge_reports
+from graphnetz.report.standings import places
+
+EVIL = "</script><img src=x onerror=alert(1)>"
+
+
+def frame(values, *, metric="test_acc", greater=True):
+    """values[task][model]: scores by seed."""
+    rows = [
+        (task, model, seed, float(score), metric, greater)
+        for task, models in values.items()
+        for model, scores in models.items()
+        for seed, score in enumerate(scores)
+    ]
+    return pd.DataFrame(rows, columns=["task", "model", "seed", "score", "metric", "greater_is_better"])
+
+
+def report(values, **options):
+    return BenchmarkReport.from_scores(frame(values, **options))
+
+
+@pytest.fixture
+def pair():
+    rng = np.random.default_rng(3)
+    a = {t: {m: 0.7 + rng.normal(0, 0.01, 8) for m in ("GCN", EVIL)} for t in ("cora", "pubmed")}
+    b = {t: {m: x.copy() for m, x in models.items()} for t, models in a.items()}
+    b["cora"]["GCN"] += 0.05 + rng.normal(0, 0.01, 8)
+    b["pubmed"]["GCN"] -= 0.05 + rng.normal(0, 0.01, 8)
+    b["pubmed"][EVIL] += rng.normal(0, 0.01, 8)
+    return a, b
+
+
+def test_changes_agree_with_scipy_and_statsmodels(pair):
+    a, b = pair
+    found = compare_reports(report(a), report(b))
+    by = {(c.task, c.model): c for c in found.changes}
+    tested = [k for k, c in by.items() if math.isfinite(c.p)]
+    raw = [scipy_stats.ttest_rel(b[t][m], a[t][m]).pvalue for t, m in tested]
+    assert [by[k].p for k in tested] == pytest.approx(raw, rel=1e-9)
+    # The identical pair belongs to the family too: it counts as a test that shows nothing.
+    holm = multipletests([*raw, 1.0], method="holm")[1][:-1]
+    assert [by[k].p_holm for k in tested] == pytest.approx(list(holm), rel=1e-9)
+    assert by["cora", "GCN"].verdict == "better"
+    assert by["pubmed", "GCN"].verdict == "worse"
+    assert by["cora", EVIL].verdict == "identical"
+    assert by["cora", "GCN"].diff == pytest.approx(np.mean(b["cora"]["GCN"] - a["cora"]["GCN"]))
+    assert "1 became better, 1 worse, 1 are identical" in found.sentence()
+
+
+def test_direction_of_the_metric_decides_what_better_is(pair):
+    a, b = pair
+    found = compare_reports(report(a, metric="test_mae", greater=False), report(b, metric="test_mae", greater=False))
+    assert {(c.task, c.verdict) for c in found.changes if c.model == "GCN"} == {("cora", "worse"), ("pubmed", "better")}
+
+
+def test_only_shared_seeds_are_paired_and_gaps_are_named(pair):
+    a, _ = pair
+    rise = np.array([0.1, 0.11, 0.1, 0.12, 0.1])
+    short = {"cora": {"GCN": a["cora"]["GCN"][:5] + rise}, "new": {"GIN": [0.5, 0.6]}}
+    found = compare_reports(report(a), report(short))
+    (change,) = found.changes
+    assert (change.n, change.verdict) == (5, "better")
+    assert ("task only in the second run", "new") in found.only
+    assert ("seed only in the first run", "7") in found.only
+    other = report({"cora": {"GCN": [0.1, 0.2]}}, metric="test_f1")
+    assert compare_reports(report(a), other).incomparable[0][0] == "cora"
+    assert "share no task" in compare_reports(report(a), other).sentence()
+    with pytest.raises(UsageError, match="alpha"):
+        compare_reports(report(a), report(a), alpha=2.0)
+
+
+def test_identical_runs_are_called_identical(pair):
+    a, _ = pair
+    found = compare_reports(report(a), report(a))
+    assert {c.verdict for c in found.changes} == {"identical"}
+    assert found.sentence() == "All 4 shared (task, model) pairs have identical scores."
+
+
+def test_merge_is_the_union_whatever_the_order(pair):
+    a, _ = pair
+    left, right = report({"cora": a["cora"]}), report({"pubmed": a["pubmed"]})
+    merged = merge_reports([left, right])
+    whole = report(a)
+    pd.testing.assert_frame_equal(merged.summary(), whole.summary())
+    again = merge_reports([right, left, whole])  # repeated cells with equal values are one cell
+    assert len(again.results) == len(whole.results)
+    pd.testing.assert_frame_equal(again.summary().sort_index(), whole.summary().sort_index())
+
+
+def test_merge_refuses_a_contradiction_and_the_board_renames_it(pair):
+    a, b = pair
+    with pytest.raises(UsageError, match="second has another value than an earlier run for cora / GCN / seed 0"):
+        merge_reports([report(a), report(b)], names=["first", "second"])
+    board = merge_reports([report(a), report(b)], names=["first", "second"], rename=True)
+    assert "GCN (second)" in board.scores.models
+    assert board.scores.cell("cora", "GCN (second)") == pytest.approx(b["cora"]["GCN"])
+    with pytest.raises(UsageError, match="cannot be merged"):
+        merge_reports([report(a), report({"cora": {"X": [1.0, 2.0]}}, metric="test_f1")])
+    with pytest.raises(UsageError, match="no run"):
+        merge_reports([])
+
+
+def test_places_are_intervals():
+    rng = np.random.default_rng(0)
+    seed = rng.normal(0, 0.01, 10)
+    values = {"t": {m: mean + seed + rng.normal(0, 0.002, 10) for m, mean in (("A", 0.9), ("B", 0.8), ("C", 0.7))}}
+    values["t"]["D"] = values["t"]["A"] + np.tile([0.002, -0.002], 5)
+    found = {p.model: p for p in places(report(values))}
+    assert found["A"].text == found["D"].text == "1 to 2"
+    assert (found["B"].text, found["C"].text) == ("3", "4")
+
+
+# The commands
+
+
+@pytest.fixture
+def files(pair, tmp_path):
+    for name, values in zip("ab", pair, strict=True):
+        frame(values).to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+def test_compare_command(files, capsys):
+    assert run_app(["compare", str(files / "a.csv"), str(files / "b.csv")]) == 0
+    text = capsys.readouterr().out
+    assert "1 became better, 1 worse" in text
+    assert EVIL[:20] in text
+    assert run_app(["compare", str(files / "a.csv"), str(files / "b.csv"), "--json"]) == 0
+    raw = json.loads(capsys.readouterr().out)
+    assert {c["verdict"] for c in raw["changes"]} == {"better", "worse", "identical", "not shown"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["compare", "nowhere", "nowhere"], "There is no 'nowhere'"),
+        (["compare", ".", "."], "There is no run in '.'"),
+        (["compare", "a.csv", "b.csv", "--method", "tt"], "Unknown pairwise method 'tt'"),
+        (["merge", "a.csv", "b.csv", "--out", "m"], "has another value"),
+        (["merge", "a.csv", "--out", "."], "is not empty"),
+        (["merge", "a.csv"], "--out"),
+        (["leaderboard", "nowhere"], "There is no 'nowhere'"),
+        (["serve", "."], "There is no run in '.'"),
+        (["report", "nowhere"], "There is no 'nowhere'"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(files, monkeypatch, capsys, arguments, words):
+    monkeypatch.chdir(files)
+    assert run_app(arguments) == 2
+    text = capsys.readouterr().err
+    assert words in text
+    assert "Traceback" not in text
+
+
+def test_merge_command_writes_one_folder(files, pair, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    a, _ = pair
+    for task in a:
+        frame({task: a[task]}).to_csv(f"{task}.csv", index=False)
+    assert run_app(["merge", "cora.csv", "pubmed.csv", "--out", "m", "--json"]) == 0
+    raw = json.loads(capsys.readouterr().out)
+    assert [task["name"] for task in raw["tasks"]] == ["cora", "pubmed"]
+    assert (files / "m" / "report.html").exists()
+    assert run_app(["compare", "m", "a.csv"]) == 0
+    assert "identical scores" in capsys.readouterr().out
+
+
+def test_leaderboard_command(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    assert run_app(["leaderboard", "a.csv", "b.csv", "--out", "site"]) == 0
+    assert "cora: GCN (b)" in capsys.readouterr().out
+    page = (files / "site" / "index.html").read_text()
+    assert "Standings" in page
+    assert "<img src=x" not in page
+    table = pd.read_csv(files / "site" / "leaderboard.csv")
+    assert (table["first_place"] <= table["last_place"]).all()
+    assert (table["last_place"] <= table["models"]).all()
