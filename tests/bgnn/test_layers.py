@@ -314,7 +314,7 @@ def test_3wl_block_and_its_readout():
     parts = graphs_of_mixed_size()
 
     def pointwise(conv, x):
-        return torch.einsum("oa,aij->oij", conv.weight[:, :, 0, 0], x) + conv.bias[:, None, None]
+        return torch.einsum("oa,aij->oij", conv.weight, x) + conv.bias[:, None, None]
 
     def perceptron(layers, x):
         return torch.relu(pointwise(layers[2], torch.relu(pointwise(layers[0], x))))

@@ -31,11 +31,16 @@ class DenseBatch:
     nodes: Tensor
     slot: Tensor
     place: Tensor
+    full: bool
 
     @property
     def pairs(self) -> Tensor:
         """1 where both row and column are nodes of the graph, [B, 1, n, n]."""
         return (self.mask.unsqueeze(1) * self.mask.unsqueeze(2)).unsqueeze(1)
+
+    def masked(self, x: Tensor) -> Tensor:
+        """Zero outside the graphs; nothing to do when all have the same size."""
+        return x if self.full else x * self.pairs
 
     @property
     def sizes(self) -> Tensor:
@@ -122,7 +127,7 @@ class DenseInput(nn.Module):
             last[(*where, slice(1 + self.node_channels, None))] = self._edge_rows(data, rows)[edges]
         mask = rows.new_zeros(chosen.numel(), largest)
         mask[slot, spot] = 1.0
-        return DenseBatch(x, mask, chosen, nodes, slot, spot)
+        return DenseBatch(x, mask, chosen, nodes, slot, spot, full=bool((sizes[chosen] == largest).all()))
 
     def _edge_rows(self, data: Data, like: Tensor) -> Tensor:
         attr = data.edge_attr

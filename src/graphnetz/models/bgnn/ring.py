@@ -57,12 +57,11 @@ class RingLayer(nn.Module):
         identity = torch.eye(x.size(-1), dtype=x.dtype, device=x.device)
         first = first + self.diagonal_bias[0].view(1, -1, 1, 1) * identity
         second = second + self.diagonal_bias[1].view(1, -1, 1, 1) * identity
-        pairs = dense.pairs
-        product = (third * pairs) @ (second * pairs)
+        product = dense.masked(third) @ dense.masked(second)
         out = torch.relu(self.switch[0] * first + self.switch[1] * product + self.bias.view(1, -1, 1, 1))
         if self.residual is not None:
             out = out + self.residual(x.movedim(1, -1)).movedim(-1, 1)
-        return out * pairs
+        return dense.masked(out)
 
 
 @register_model(task_types=DENSE_TASKS, name="bgnn.RingGNN")

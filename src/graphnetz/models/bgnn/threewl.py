@@ -13,16 +13,26 @@ from graphnetz.models.bgnn._frame import DENSE_TASKS, MLPReadout, PEMode, ends, 
 from graphnetz.models.spec import register_model
 
 
-def _conv(wide_in: int, wide_out: int) -> nn.Conv2d:
-    conv = nn.Conv2d(wide_in, wide_out, kernel_size=1)
-    nn.init.xavier_uniform_(conv.weight)
-    if conv.bias is not None:
-        nn.init.zeros_(conv.bias)
-    return conv
+class Pointwise(nn.Module):
+    """The same linear map of the channels at every pair: a convolution with a 1 x 1 window, as a product."""
+
+    def __init__(self, wide_in: int, wide_out: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(wide_out, wide_in))
+        self.bias = nn.Parameter(torch.zeros(wide_out))
+        nn.init.xavier_uniform_(self.weight)
+
+    def forward(self, *parts: Tensor) -> Tensor:
+        """Map tensors [B, channels, n, n], taken as one with all their channels."""
+        graphs, _, n, m = parts[0].shape
+        out = self.bias.view(1, -1, 1)
+        for weight, part in zip(self.weight.split([x.size(1) for x in parts], dim=1), parts, strict=True):
+            out = torch.baddbmm(out, weight.expand(graphs, -1, -1), part.flatten(2))
+        return out.view(graphs, -1, n, m)
 
 
 def _perceptron(wide_in: int, width: int) -> nn.Sequential:
-    return nn.Sequential(_conv(wide_in, width), nn.ReLU(), _conv(width, width), nn.ReLU())
+    return nn.Sequential(Pointwise(wide_in, width), nn.ReLU(), Pointwise(width, width), nn.ReLU())
 
 
 class Block(nn.Module):
@@ -31,18 +41,16 @@ class Block(nn.Module):
     def __init__(self, wide_in: int, width: int, *, residual: bool) -> None:
         super().__init__()
         self.left, self.right = _perceptron(wide_in, width), _perceptron(wide_in, width)
-        self.mix = _conv(wide_in + width, width)
+        self.mix = Pointwise(wide_in + width, width)
         self.residual = nn.Linear(wide_in, width) if residual else None
 
     def forward(self, dense: DenseBatch, x: Tensor) -> Tensor:
         """Return the next tensor over pairs, zero outside the graphs."""
-        pairs = dense.pairs
-        product = (self.left(x) * pairs) @ (self.right(x) * pairs)
-        out = self.mix(torch.cat([x, product], dim=1))
+        product = dense.masked(self.left(x)) @ dense.masked(self.right(x))
+        out: Tensor = self.mix(x, product)
         if self.residual is not None:
             out = out + self.residual(x.movedim(1, -1)).movedim(-1, 1)
-        masked: Tensor = out * pairs
-        return masked
+        return dense.masked(out)
 
 
 def extremes(dense: DenseBatch, x: Tensor) -> Tensor:
