@@ -3,12 +3,15 @@
 import networkx as nx
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch_geometric.data import Data
 from torch_geometric.nn import Set2Set
 
 from graphnetz._core.errors import UsageError
 from graphnetz.datasets.generators.symmetric import csl
 from graphnetz.models import MODELS, bgnn
+from graphnetz.models.bgnn import _dense
 from graphnetz.models.bgnn._frame import MLPReadout
 from graphnetz.tasktypes import Dims
 from graphnetz.tasktypes.packing import pack
@@ -180,6 +183,17 @@ def test_jumping_head_sums_one_score_per_level():
         pooled = torch.stack([h[batch.batch == g].sum(0) for g in range(5)])
         expected = expected + score(pooled)
     torch.testing.assert_close(model(batch), expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=60))
+def test_dense_batches_hold_every_graph_once_within_their_bounds(sizes):
+    runs = [torch.tensor(sizes)[run] for run in _dense.size_buckets(torch.tensor(sizes))]
+    assert sorted(torch.cat(runs).tolist()) == sorted(sizes)
+    for run in runs:
+        low, high = int(run.min()), int(run.max())
+        assert high <= max(1.25 * low, low + 2)
+        assert run.numel() == 1 or run.numel() * high**2 <= _dense.PAIRS
 
 
 def test_readout_halves_twice():

@@ -51,7 +51,7 @@ def positions(data: Data, *, training: bool) -> Tensor:
         signs = torch.randint(0, 2, (1, pe.size(1)), device=pe.device) * 2 - 1
         return pe * signs.to(pe.dtype)
     if kind == RANDOM_ORDER:
-        batch = data.batch if data.batch is not None else torch.zeros(pe.size(0), dtype=torch.long)
+        batch = data.batch if data.batch is not None else torch.zeros_like(pe[:, 0], dtype=torch.long)
         # Rows of one graph lie together, so shuffling and a stable sort by graph stay inside each.
         shuffled = torch.randperm(pe.size(0), device=pe.device)
         return pe[shuffled[torch.argsort(batch[shuffled], stable=True)]]

@@ -17,6 +17,9 @@ from graphnetz.tasktypes.encodings import positions
 SLACK = 1.25
 """Largest over smallest graph of a dense batch: padding costs at most about half as much again."""
 
+PAIRS = 250_000
+"""Pairs of nodes in one dense batch: 100 MB per tensor of a hundred channels. A larger graph stands alone."""
+
 
 @dataclass(frozen=True)
 class DenseBatch:
@@ -53,14 +56,18 @@ class DenseBatch:
 
 
 def size_buckets(sizes: Tensor) -> Iterator[Tensor]:
-    """Cut the graphs, ordered by size, into runs whose sizes differ by at most `SLACK`."""
+    """Cut the graphs, ordered by size, into runs of similar sizes (`SLACK`) and bounded memory (`PAIRS`)."""
     order = torch.argsort(sizes, stable=True)
     ordered = sizes[order].tolist()
     start = 0
     for position in range(1, len(ordered) + 1):
-        if position == len(ordered) or ordered[position] > max(SLACK * ordered[start], ordered[start] + 2):
-            yield order[start:position]
-            start = position
+        if position < len(ordered):
+            size = ordered[position]
+            similar = size <= max(SLACK * ordered[start], ordered[start] + 2)
+            if similar and (position + 1 - start) * size**2 <= PAIRS:
+                continue
+        yield order[start:position]
+        start = position
 
 
 class DenseInput(nn.Module):

@@ -139,7 +139,7 @@ class NodeInput(nn.Module):
 
 
 class EdgeInput(nn.Module):
-    """Edge features to the hidden width; without features every edge is a constant.
+    """Edge features to the hidden width; every edge is a constant where they are not asked for or not there.
 
     ``num_bond_types`` counts categories: a projection of their one-hot rows without bias is an
     embedding table, and takes class numbers and the engine's one-hot rows alike.

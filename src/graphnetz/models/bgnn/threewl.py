@@ -26,7 +26,7 @@ class Pointwise(nn.Module):
         """Map tensors [B, channels, n, n], taken as one with all their channels."""
         graphs, _, n, m = parts[0].shape
         out = self.bias.view(1, -1, 1)
-        for weight, part in zip(self.weight.split([x.size(1) for x in parts], dim=1), parts, strict=True):
+        for weight, part in zip(torch.split(self.weight, [x.size(1) for x in parts], dim=1), parts, strict=True):
             out = torch.baddbmm(out, weight.expand(graphs, -1, -1), part.flatten(2))
         return out.view(graphs, -1, n, m)
 
