@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from graphnetz.report import BenchmarkReport
 
 MAX_BYTES = 64 << 20
-MADE_ANEW = ("config", "cell_seconds")
 
 
 def load_report(source: Path) -> BenchmarkReport:
@@ -37,6 +36,9 @@ def load_report(source: Path) -> BenchmarkReport:
         )
     report = BenchmarkReport.from_json(results)
     report.provenance = _provenance(source / "provenance.json")
+    config = report.provenance.pop("config", None)
+    if isinstance(config, dict):  # with the settings that cannot change a value, which results.json leaves out
+        report.config = config
     return _with_store(report, source) if store.exists() else report
 
 
@@ -101,4 +103,4 @@ def _provenance(path: Path) -> dict[str, Any]:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"Cannot read {path.name!r}: {error}. Remove it to go on without provenance.") from error
-    return {k: v for k, v in raw.items() if k not in MADE_ANEW} if isinstance(raw, dict) else {}
+    return raw if isinstance(raw, dict) else {}

@@ -58,12 +58,11 @@ def _write(path: Path, text: str) -> None:
 
 
 def _provenance(report: BenchmarkReport) -> str:
-    body = {
-        "environments": sorted({r.environment for r in report.results if r.environment}),
-        **jsonable(report.provenance),  # a run describes its environments, scores from elsewhere cannot
-        "config": jsonable(report.config),
-        "cell_seconds": jsonable(float(report.costs()["seconds_total"].sum())),
-    }
+    body = dict(jsonable(report.provenance))
+    # A run knows more than its cells do: what it says of itself stands.
+    body.setdefault("environments", sorted({r.environment for r in report.results if r.environment}))
+    body.setdefault("cell_seconds", jsonable(float(report.costs()["seconds_total"].sum())))
+    body["config"] = jsonable(report.config)
     return json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
