@@ -16,29 +16,39 @@ def _console() -> Any:
 def print_report(report: Any, folder: Path | None) -> None:
     """Print means with intervals per task, then what may be said about them."""
     from rich.markup import escape
-    from rich.table import Table
 
     console = _console()
-    summary = report.summary()
-    table = Table(title="mean ± 95 % interval over seeds", title_justify="left")
-    table.add_column("task")
-    for model in report.models:
-        table.add_column(escape(model), justify="right")
-    for task in dict.fromkeys(summary.index.get_level_values(0)):
-        cells = []
+    cells = _cells(report)
+    wide = 34 + 16 * len(report.models)
+    if console.is_terminal and console.width < wide:
+        for task, row in cells.items():
+            console.print(f"[bold]{escape(task)}[/bold]")
+            for model, text in row.items():
+                console.print(f"  {escape(model):24} {text}")
+    else:
+        from rich.table import Table
+
+        table = Table(title="mean ± half-width of the 95 % interval over seeds", title_justify="left")
+        table.add_column("task", no_wrap=True)
         for model in report.models:
-            if (task, model) not in summary.index or not summary.loc[(task, model), "n_seeds"]:
-                cells.append("n/a")
-                continue
-            row = summary.loc[(task, model)]
-            half = f" ± {row['ci_half']:.3f}" if row["ci_half"] == row["ci_half"] else ""
-            cells.append(f"{row['mean']:.3f}{half}")
-        table.add_row(escape(task), *cells)
-    console.print(table)
+            table.add_column(escape(model), justify="right", no_wrap=True)
+        for task, row in cells.items():
+            table.add_row(escape(task), *(row[model] for model in report.models))
+        console.print(table, width=wide)
     for line in report.verdicts():
         console.print(f"- {escape(str(line))}")
     if folder is not None:
         console.print(f"\nReport: {escape(str(folder / 'report.html'))}")
+
+
+def _cells(report: Any) -> dict[str, dict[str, str]]:
+    """Texts by task and model."""
+    rows: dict[str, dict[str, str]] = {}
+    for (task, model), row in report.summary().iterrows():
+        half = f" ± {row['ci_half']:.3f}" if row["ci_half"] == row["ci_half"] else ""
+        text = f"{row['mean']:.3f}{half}" if row["n_seeds"] else "failed"
+        rows.setdefault(str(task), dict.fromkeys(report.models, "n/a"))[str(model)] = text
+    return rows
 
 
 def print_estimate(arguments: dict[str, Any], folder: Path, config: Any, *, as_json: bool) -> int:
