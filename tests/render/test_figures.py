@@ -159,3 +159,20 @@ def test_sections_draw_by_kind():
         assert figure_bytes(fig, "png")
     with pytest.raises(KeyError, match="Did you mean 'bar'"):
         plots.draw_figure("bars", {})
+
+
+def test_lean_fonts_change_the_time_and_not_the_picture():
+    """The layout tables that the quick font lacks are never read: pixels are the same."""
+    from graphnetz.render.style import figure_files, lean_fonts
+
+    def picture():
+        grid = Grid(("A", "B"), (TaskRow("Tävö AVAT", "Test accuracy", True, (CellView(0.8), CellView(0.7))),))
+        return figure_files(plots.draw_bars(grid)[0])
+
+    usual = picture()
+    with lean_fonts():
+        lean = picture()
+        assert lean == picture()
+    assert lean["png"] == usual["png"]
+    assert lean["pdf"].startswith(b"%PDF")
+    assert picture() == usual

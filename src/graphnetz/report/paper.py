@@ -67,7 +67,7 @@ def test_keys(report: BenchmarkReport) -> list[str]:
         keys.append("efron1987")
     found = report.ranking().omnibus
     if not found.reason:
-        keys += ["friedman1937", "demsar2006"] + (["iman1980"] if "iman" in str(found.decided_by).lower() else [])
+        keys += ["friedman1937", "demsar2006"] + (["iman1980"] if found.decided_by == "f" else [])
     return list(dict.fromkeys(keys))
 
 
