@@ -12,7 +12,7 @@ from graphnetz.render import escape
 from graphnetz.render.style import figure_files, lean_fonts
 from graphnetz.report.bibliography import bibtex, dataset_key, model_key
 from graphnetz.report.verdicts import TEST_WORDS, names, seeds_word
-from graphnetz.report.write import figure_plans, pairwise_tex
+from graphnetz.report.write import figure_plans, no_collector, pairwise_tex
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
@@ -48,7 +48,7 @@ def write_paper(
             with atomic_write(folder / name) as stream:
                 stream.write(text)
     for plan in figure_plans(report):
-        with lean_fonts():
+        with lean_fonts(), no_collector():
             data = figure_files(plan.draw()[0], formats=("pdf",))["pdf"]
         with atomic_write(folder / "figures" / f"{plan.name}.pdf", "wb") as stream:
             stream.write(data)  # type: ignore[arg-type]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,11 +94,24 @@ MAX_CURVES = 60
 def write_figures(report: BenchmarkReport, folder: Path) -> None:
     """Write every figure as PDF and PNG."""
     for plan in figure_plans(report):
-        with lean_fonts():
+        with lean_fonts(), no_collector():
             files = figure_files(plan.draw()[0])
         for fmt, data in files.items():
             with atomic_write(folder / f"{plan.name}.{fmt}", "wb") as stream:
                 stream.write(data)  # type: ignore[arg-type]
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    """Hold the cycle collector while one figure is drawn: it takes a quarter of the time and finds nothing."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def figure_plans(report: BenchmarkReport) -> list[Plan]:
