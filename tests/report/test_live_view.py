@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from graphnetz.benchmark.store import Store
+from graphnetz.cli.app import run_app
 from graphnetz.cli.live import make_server
 from graphnetz.cli.load import live_report, load_report
 from graphnetz.records import Cell, CellResult, Protocol
@@ -99,3 +100,29 @@ def test_unfinished_folder_gives_a_report(folder):
     report = load_report(folder)
     assert report.scores.values.shape == (1, 2, 4)
     assert live_report(folder).summary()["n_seeds"].tolist() == [2, 2]
+
+
+def test_merge_keeps_the_cells_of_both_stores(tmp_path, capsys):
+    for name, model in (("one", "A"), ("two", "B")):
+        cells = [Cell(f"{model}{s}", "t", model, s, Protocol()) for s in range(3)]
+        with Store.create(tmp_path / name) as store:
+            store.plan(cells)
+            for cell in cells:
+                store.claim(cell.key, "me")
+                value = 0.5 + 0.1 * cell.seed + (0.01 * cell.seed**2 if model == "B" else 0.0)
+                found = CellResult(
+                    cell.key, "t", model, cell.seed, "ok", "test_acc", True, {"test_acc": value}, seconds=2.0,
+                    environment=f"env-{name}",
+                )  # fmt: skip
+                store.finish("me", found)
+            store.write_environment(f"env-{name}", {"python": "3.11"})
+            store.checkpoint_to_one_file()
+    assert run_app(["merge", str(tmp_path / "one"), str(tmp_path / "two"), "--out", str(tmp_path / "both")]) == 0
+    capsys.readouterr()
+    with Store.open(tmp_path / "both", readonly=True) as store:
+        assert store.counts() == {"ok": 6}
+        assert set(store.read_environments()) == {"env-one", "env-two"}
+    assert not list((tmp_path / "both").glob("*-wal"))
+    merged = load_report(tmp_path / "both")
+    assert merged.summary()["n_seeds"].tolist() == [3, 3]
+    assert merged.costs()["seconds_total"].tolist() == [6.0, 6.0]
