@@ -79,7 +79,7 @@ def separability(
     if missing:
         raise UsageError(f"{str(scores)!r} lacks the columns {sorted(missing)}. It needs mode and score.")
     runs = {str(mode): group["score"].to_numpy() for mode, group in frame.groupby("mode", sort=False)}
-    result = test(runs, alpha=alpha, statistic=statistic, greater_is_better=not lower_is_better)
+    result = test(runs, alpha=alpha, statistic=statistic, greater_is_better=not lower_is_better)  # type: ignore[arg-type]
     _print({"relation": result.relation, "notes": list(result.notes)}, as_json, [result.relation, *result.notes])
     return OK
 
