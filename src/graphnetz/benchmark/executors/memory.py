@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import sys
 from pathlib import Path
 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
