@@ -8,12 +8,18 @@ import json
 import os
 
 import pytest
-from graphnetz import run_benchmark
-from graphnetz.stats import friedman_chi2, nemenyi
 from scipy import stats
 
+from graphnetz import run_benchmark
+from graphnetz.stats import friedman_chi2, nemenyi
+
 MODELS = ["GAT", "GCN", "GraphSAGE", "GraphTransformer"]
-PUBLISHED = {"GCN": (0.811, 0.001), "GAT": (0.793, 0.007), "GraphSAGE": (0.798, 0.003), "GraphTransformer": (0.794, 0.004)}
+PUBLISHED = {
+    "GCN": (0.811, 0.001),
+    "GAT": (0.793, 0.007),
+    "GraphSAGE": (0.798, 0.003),
+    "GraphTransformer": (0.794, 0.004),
+}
 NAMES = {"Cora": "cora", "CiteSeer": "citeseer", "PubMed": "pubmed"}
 
 pytestmark = pytest.mark.data

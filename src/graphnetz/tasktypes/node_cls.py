@@ -52,8 +52,11 @@ class NodeClassification(TaskType):
             data=data,
             **members,
             dims=Dims(
-                packed.node["x"].size(1), classes, _edge_dim(packed),
-                vocabulary=vocabulary(packed.node["x"]), pe_dim=packed.pe_dim,
+                packed.node["x"].size(1),
+                classes,
+                _edge_dim(packed),
+                vocabulary=vocabulary(packed.node["x"]),
+                pe_dim=packed.pe_dim,
             ),
             metric="micro_f1" if many else "acc",
             replication=replication,
