@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     nodes=569,
     features=30,
     classes=2,
-    notes=("Real measurements; the graph joins each biopsy to its 10 nearest and is ours.", "3 labels per class."),
+    notes=("Real measurements; the graph joins each biopsy to its 10 nearest and is ours.", "60 labels per class."),
 )
-def breast_cancer_knn(_root: object = None, *, k: int = 10, per_class: int = 3) -> Data:
-    """Return the biopsies as a nearest-neighbour graph with ten random splits of few labels."""
+def breast_cancer_knn(_root: object = None, *, k: int = 10, per_class: int = 60) -> Data:
+    """Return the biopsies as a nearest-neighbour graph with ten random splits."""
     from sklearn.datasets import load_breast_cancer
 
     from graphnetz.datasets.generators.build import with_masks
