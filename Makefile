@@ -50,7 +50,9 @@ browser: install
 	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS)
 
 bench: install
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/bench_kernels.py
+	$(BIN)/python benchmarks/bench_rings.py
+	$(BIN)/python benchmarks/bench_engine.py store
 
 chaos: install
 	$(BIN)/python benchmarks/chaos.py
