@@ -113,7 +113,7 @@ def palette(n: int) -> list[Look]:
 
 
 def set_plot_style() -> None:
-    """Make the figures of this session look like those of the report."""
+    """Make the figures that follow look like those of the report."""
     mpl.rcParams.update(STYLE)
 
 

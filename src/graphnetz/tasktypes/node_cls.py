@@ -15,6 +15,7 @@ import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError
 from graphnetz.records import Replication
 from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, as_float, task_type, to_numpy
+from graphnetz.tasktypes.graph_level import evaluation_batches
 from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
 from graphnetz.tasktypes.heads import EmbedInput, embedded
 from graphnetz.tasktypes.packing import PackedGraphs, pack
@@ -96,7 +97,7 @@ class NodeClassification(TaskType):
         if not isinstance(split.data, PackedGraphs):
             out = model(split.data)
             return {part: out[split.part(part)] for part in parts}
-        return {part: torch.cat([model(b) for b in _evaluation(split, part)]) for part in parts}
+        return {part: torch.cat([model(b) for b in evaluation_batches(split, part)]) for part in parts}
 
 
 def restricted(model: nn.Module, split: Split) -> Data | None:
@@ -122,15 +123,6 @@ def restricted(model: nn.Module, split: Split) -> Data | None:
         split.cache[key] = Data(x=field.rows(features), field=field) if small else None
     chosen: Data | None = split.cache[key]
     return chosen
-
-
-def _evaluation(split: Split, part: str) -> list[Any]:
-    """Evaluation batches, made once per split."""
-    key = f"batches_{part}"
-    if key not in split.cache:
-        split.cache[key] = [split.data.select(piece) for piece in split.data.chunks(split.part(part))]
-    batches: list[Any] = split.cache[key]
-    return batches
 
 
 def _single(packed: PackedGraphs, y: Tensor) -> Any:
