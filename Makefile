@@ -30,7 +30,9 @@ run: install
 	$(BIN)/graphnetz run --suite default --out $(OUT)
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden" --ignore tests/engine $(PYTEST_ARGS)
+# These kill processes and groups of processes: they run in a process of their own, not beside other tests.
+	$(BIN)/python -m pytest -m "not browser and not golden" tests/engine $(PYTEST_ARGS)
 
 lint: install
 	$(BIN)/ruff check .
