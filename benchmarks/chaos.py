@@ -108,9 +108,16 @@ def descendants(pid: int) -> list[psutil.Process]:
     return []
 
 
+def _lives(process: psutil.Process) -> bool:
+    """Whether a process still runs; one that goes away while it is asked does not."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
 def still_alive(processes: list[psutil.Process], seconds: float = 2.0) -> list[psutil.Process]:
     deadline = time.monotonic() + seconds
-    while alive := [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]:
+    while alive := [p for p in processes if _lives(p)]:
         if time.monotonic() > deadline:
             return alive
         time.sleep(0.02)
