@@ -32,7 +32,7 @@ run: install
 test: install
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden" --ignore tests/engine $(PYTEST_ARGS)
 # These kill processes and groups of processes: they run in a process of their own, not beside other tests.
-	$(BIN)/python -m pytest -m "not browser and not golden" tests/engine --ignore tests/engine/test_chaos.py $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not browser and not golden" tests/engine $(PYTEST_ARGS)
 
 lint: install
 	$(BIN)/ruff check .
@@ -57,7 +57,6 @@ bench: install
 	$(BIN)/python benchmarks/bench_engine.py store
 
 chaos: install
-	$(BIN)/python -m pytest tests/engine/test_chaos.py
 	$(BIN)/python benchmarks/chaos.py
 
 golden: install

@@ -193,7 +193,7 @@ def test_an_estimate_without_figures_is_null_and_never_the_worst():
         estimate.refuse_if_over()
 
 
-def test_status_tells_what_runs_and_ctrl_c_tells_how_to_go_on(tmp_path, capsys):
+def test_status_tells_what_runs_and_ctrl_c_tells_how_to_go_on(tmp_path, capsys, interruptible):
     """The quick model is done, the other would train for hours: looked at, then interrupted."""
     folder = tmp_path / "run"
     models = ["--model", "DegreeProduct", "--model", "GCN", "--epochs", "10000000", "--workers", "2"]

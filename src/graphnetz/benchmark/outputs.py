@@ -12,6 +12,7 @@ from graphnetz.benchmark.plan import Plan
 from graphnetz.benchmark.store import Store
 from graphnetz.benchmark.worker import Workbench
 from graphnetz.report import BenchmarkReport
+from graphnetz.report.sections import combine, read_sections
 
 CURVES_UP_TO = 20_000
 """Cells whose curves a report holds; those of a larger run would fill the memory and stay in the store."""
@@ -40,7 +41,7 @@ def assemble(
     report = BenchmarkReport.from_results(
         results, tasks=plan.info, models=plan.models, seeds=plan.seeds, config=described, absent=plan.absent
     )
-    report.sections = list(store.read_sections())
+    report.sections = combine(store.read_sections(), read_sections(store.path.parent, strict=False))
     report.provenance = provenance(store, plan, results, started)
     if not curves:
         words = f"Curves and traces of more than {CURVES_UP_TO} cells are left in the store; the report has their ends."

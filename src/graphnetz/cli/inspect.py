@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,7 +76,11 @@ def status(
     for task, model, seed, _owner, _lease in running:
         print(f"running: {task} / {model} / seed {seed}")
     if missing:
-        print(f"about {clock(left)} left" if running else f"not running; go on with: graphnetz resume {folder}")
+        print(
+            f"about {clock(left)} left"
+            if running
+            else f"not running; go on with: graphnetz resume {shlex.quote(str(folder))}"
+        )
     return OK
 
 

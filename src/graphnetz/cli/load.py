@@ -18,6 +18,7 @@ MAX_BYTES = 64 << 20
 def load_report(source: Path) -> BenchmarkReport:
     """Return the report of a run folder, a ``results.json`` or a CSV of scores."""
     from graphnetz.report import BenchmarkReport
+    from graphnetz.report.sections import combine, read_sections
 
     if not source.exists():
         raise UsageError(f"There is no {str(source)!r}. Give a run folder, a results.json or a CSV of scores.")
@@ -39,6 +40,7 @@ def load_report(source: Path) -> BenchmarkReport:
     config = report.provenance.pop("config", None)
     if isinstance(config, dict):  # with the settings that cannot change a value, which results.json leaves out
         report.config = config
+    report.sections = combine(report.sections, read_sections(source, strict=False))
     return _with_store(report, source) if store.exists() else report
 
 
@@ -46,11 +48,12 @@ def live_report(folder: Path) -> BenchmarkReport:
     """Return a report of the cells that are finished so far."""
     from graphnetz.benchmark.store import Store
     from graphnetz.report import BenchmarkReport, TaskInfo
+    from graphnetz.report.sections import combine, read_sections
 
     with Store.open(folder, readonly=True) as store:
         planned = list(store.cells())
         results = list(store.results())
-        sections = store.read_sections()
+        sections = combine(store.read_sections(), read_sections(folder, strict=False))
     known = {r.task: r for r in results if r.metric}
     tasks = {
         name: TaskInfo(r.metric, greater_is_better=r.greater_is_better, replication=r.replication)

@@ -140,10 +140,12 @@ def _section_figures(section: Section) -> list[FigureView]:
         name = f"{section.name}-{i}"
         try:
             drawn, _ = draw_figure(figure.kind, figure.data)
+            views.append(figure_view(name, drawn, title="", caption=figure.caption))
         except UnknownNameError as error:
             views.append(FigureView(name, "", f"{figure.caption} (not drawn: {error})", ""))
-            continue
-        views.append(figure_view(name, drawn, title="", caption=figure.caption))
+        except Exception as error:  # data of others: one bad figure must not cost the page
+            why = f"its data does not suit a figure of kind {figure.kind!r}: {type(error).__name__}"
+            views.append(FigureView(name, "", f"{figure.caption} (not drawn: {why})", ""))
     return views
 
 

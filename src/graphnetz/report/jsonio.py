@@ -61,8 +61,8 @@ def results_config(config: Mapping[str, Any]) -> dict[str, Any]:
     return dict(sorted(plain.items()))
 
 
-def dump(report: BenchmarkReport, *, histories: bool = True) -> str:
-    """Return ``report`` as JSON text."""
+def dump(report: BenchmarkReport, *, histories: bool = True, sections: Sequence[Section] | None = None) -> str:
+    """Return ``report`` as JSON text, with ``sections`` in place of its own when given."""
     body = {
         "schema": SCHEMA,
         "schema_version": VERSION,
@@ -76,7 +76,7 @@ def dump(report: BenchmarkReport, *, histories: bool = True) -> str:
         "tasks": [{"name": name, **jsonable(info)} for name, info in report.task_info.items()],
         "cells": _cells(report, histories=histories),
         "absent": [{"task": t, "model": m, "reason": reason} for (t, m), reason in sorted(report.absent.items())],
-        "sections": [jsonable(section.to_json()) for section in report.sections],
+        "sections": [jsonable(section.to_json()) for section in (report.sections if sections is None else sections)],
         "verdicts": [jsonable(verdict) for verdict in report.verdicts()],
     }
     return json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

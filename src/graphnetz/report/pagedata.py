@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphnetz.records import Table
+from graphnetz.records import Section, Table
 from graphnetz.render.page import PageData, PairGroup
 from graphnetz.report import figures
 from graphnetz.report.design import design_of, reference_effect
@@ -23,8 +23,8 @@ _LONG = 60
 MAX_MATRIX = 12
 
 
-def build_page(report: BenchmarkReport) -> PageData:
-    """Collect everything the page shows."""
+def build_page(report: BenchmarkReport, *, sections: Sequence[Section] | None = None) -> PageData:
+    """Collect everything the page shows, with ``sections`` in place of the report's own when given."""
     table = report.scores
     return PageData(
         title=title_of(report),
@@ -36,7 +36,7 @@ def build_page(report: BenchmarkReport) -> PageData:
         tables=tuple(_tables(report)),
         absent=tuple((t, m, why) for (t, m), why in sorted(table.reasons.items()) if not _present(report, t, m)),
         failures=_failures(report),
-        sections=tuple(report.sections),
+        sections=tuple(report.sections if sections is None else sections),
         methods=methods(report),
         provenance=tuple(_provenance(report)),
         cost=cost_figure(report),

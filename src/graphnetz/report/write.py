@@ -19,9 +19,10 @@ from graphnetz.render.style import figure_files, lean_fonts
 from graphnetz.render.tables import csv_text, summary_markdown
 from graphnetz.report import figures, ranking
 from graphnetz.report.analysis import FAMILY_WORDS
-from graphnetz.report.jsonio import jsonable
+from graphnetz.report.jsonio import dump, jsonable
 from graphnetz.report.pagecharts import report_panels
 from graphnetz.report.pagedata import build_page, title_of
+from graphnetz.report.sections import combine, read_sections, readable
 from graphnetz.report.verdicts import TEST_WORDS
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 def write_report(report: BenchmarkReport, folder: str | Path) -> Path:
     """Write every file of the run folder that comes from cells."""
     out = Path(folder)
-    _write(out / "results.json", report.to_json(histories=False))
+    # What the report holds is newer than a file of the same name: files are read when a report is made.
+    sections = combine(read_sections(out, strict=False), report.sections)
+    _write(out / "results.json", dump(report, histories=False, sections=readable(sections)))
     _write(out / "provenance.json", _provenance(report))
     _write(out / "summary.csv", frame_csv(report.summary().reset_index()))
     lines = [f"{verdict.about}: {verdict}" for verdict in report.verdicts()]
@@ -44,7 +47,7 @@ def write_report(report: BenchmarkReport, folder: str | Path) -> Path:
     report.to_latex(out / "results.tex")
     _write(out / "pairwise.tex", pairwise_tex(report))
     write_figures(report, out / "figures")
-    _write(out / "report.html", render_page(build_page(report)))
+    _write(out / "report.html", render_page(build_page(report, sections=sections)))
     return out
 
 
