@@ -1,0 +1,13 @@
+"""Shared by the tests of the engine."""
+
+import signal
+
+import pytest
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as in a terminal: a process started in the background of a script ignores SIGINT from birth."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
