@@ -59,7 +59,7 @@ def cluster():
     paths = [p for p in sys.path if p]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    second = made.add_node(num_cpus=1)
+    second = made.add_node(num_cpus=1, num_gpus=1)  # claimed, never used: what Ray hands out is what is tested
     made.wait_for_nodes()
     yield made, second
     ray.shutdown()
@@ -95,6 +95,17 @@ def test_failures_and_metrics_equal_the_local_executor(cluster, tmp_path):
     here = in_store(tmp_path / "local", cells, work, LocalExecutor(workers=2))
     assert there == here
     assert [row[1] for row in there] == ["ok", "ok", "failed", "failed", "timeout", "timeout"]
+
+
+def test_a_share_of_a_graphics_processor_is_asked_of_ray(cluster, tmp_path):
+    made, _ = cluster
+
+    def run_one(cell):
+        seen = float(os.environ.get("CUDA_VISIBLE_DEVICES") or -1.0)
+        return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="m", metrics={"m": seen})
+
+    rows = in_store(tmp_path, cells_of("a", seeds=2), run_one, RayExecutor(address=made.address, gpus=0.5))
+    assert [row[3] for row in rows] == [(0.0).hex()] * 2  # device 0 of the one node that has one
 
 
 def test_a_worker_and_a_node_killed_mid_run_cost_no_cell(cluster, tmp_path):

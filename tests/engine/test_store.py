@@ -4,6 +4,7 @@ import json
 import math
 import os
 import sqlite3
+import threading
 import time
 import zlib
 
@@ -221,6 +222,16 @@ def test_no_connection_crosses_a_fork(store):
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert store.counts() == {"pending": 1}
+
+
+def test_a_reader_waits_for_a_store_that_is_being_made(tmp_path):
+    """The file is there before its tables: `graphnetz status` at that moment must not call it a stranger's."""
+    (tmp_path / "store.sqlite").touch()
+    maker = threading.Timer(0.3, lambda: Store.create(tmp_path).close())
+    maker.start()
+    with Store.open(tmp_path, readonly=True) as seen:
+        assert seen.counts() == {}
+    maker.join()
 
 
 def test_files_that_are_not_ours_are_refused_with_a_sentence(tmp_path):

@@ -44,6 +44,7 @@ class Raises(torch.nn.Module):
         ({"models": GCN, "task_type": "node_class"}, "unknown task type"),
         ({"models": GCN, "epochs": -3}, "epochs must be at least 1"),
         ({"models": GCN, "backend": "clowd"}, "Unknown executor"),
+        ({"models": GCN, "gpus": 0.5}, "gpus is for Ray clusters"),
         ({"models": GCN, "protocol": {"learning_rate": 1}}, "Unknown protocol key 'learning_rate'"),
         ({"models": GCN, "model_kwargs": {"GCN": {"depth": 3}}}, "takes no argument 'depth'"),
         ({"models": GCN, "only": ["x"]}, "Unknown task 'x'"),

@@ -68,6 +68,7 @@ class RunConfig(BaseModel):
     workers: int | None = Field(None, ge=1)
     backend: str = "local"
     address: str | None = None
+    gpus: float | None = Field(None, ge=0)
     timeout: float | None = Field(None, gt=0)
     memory: float | None = Field(None, gt=0)
     mirror: str | None = None

@@ -104,6 +104,8 @@ def run_benchmark(
         weights=str(Path(out) / "weights") if save_weights and out is not None else None,
     )
     options = {name: value for name, value in (("address", address), ("gpus", gpus)) if value}
+    if options and backend != "ray":
+        raise UsageError(f"{' and '.join(options)} is for Ray clusters, not for the backend {backend!r}. Use 'ray'.")
     executor = EXECUTORS[backend](workers=workers, **options)
     overrides = _overrides(protocol, hidden_channels, device)
     with _opened(out) as store:

@@ -14,8 +14,8 @@ from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
 
 FLAGS = (
     "suite", "category", "task", "task_type", "graph", "labels", "features", "model", "protocol", "epochs",
-    "hidden_channels", "lr", "weight_decay", "selection", "patience", "workers", "backend", "address", "timeout",
-    "memory", "mirror", "root", "out", "save_predictions", "save_weights",
+    "hidden_channels", "lr", "weight_decay", "selection", "patience", "workers", "backend", "address", "gpus",
+    "timeout", "memory", "mirror", "root", "out", "save_predictions", "save_weights",
 )  # fmt: skip
 """Flags that are keys of the configuration as they are."""
 
@@ -52,6 +52,7 @@ def run(
     workers: Annotated[int | None, typer.Option(help="Cells at a time; default: one per core.")] = None,
     backend: Annotated[str | None, typer.Option(help="local, serial or ray.")] = None,
     address: Annotated[str | None, typer.Option(help="Address of a Ray cluster.")] = None,
+    gpus: Annotated[float | None, typer.Option(help="Graphics processors per cell on Ray, 0.25 for a share.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a cell may take.")] = None,
     memory: Annotated[float | None, typer.Option(help="Megabytes a cell may use.")] = None,
     mirror: Annotated[str | None, typer.Option(help="Folder or URL asked before the network.")] = None,
@@ -132,7 +133,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
     settings = config.model_dump(exclude={"out"}) | {"out": str(folder)}
     report = run_benchmark(
         **arguments, out=folder, workers=config.workers, backend=config.backend, address=config.address,
-        timeout=config.timeout, memory=config.memory, save_predictions=config.save_predictions,
+        gpus=config.gpus, timeout=config.timeout, memory=config.memory, save_predictions=config.save_predictions,
         save_weights=config.save_weights, strict_env=strict_env, retry_failed=retry_failed, verbose=not quiet,
         settings={"suite": config.suite}, on_planned=lambda: write_toml(folder / "config.toml", settings),
     )  # fmt: skip

@@ -98,6 +98,7 @@ class Store:
             db.execute("PRAGMA foreign_keys = ON")
             if self.readonly:
                 db.execute("PRAGMA query_only = ON")
+                schema.await_tables(db)
                 schema.identify(db, name=str(self.path))
             else:
                 db.execute("PRAGMA journal_mode = WAL")

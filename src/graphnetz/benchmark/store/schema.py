@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Mapping, Sequence
 
 from graphnetz._core.errors import StoreError
@@ -97,6 +98,15 @@ def prepare(connection: sqlite3.Connection, *, name: str) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def await_tables(connection: sqlite3.Connection, *, seconds: float = 5.0) -> None:
+    """Wait for a file that a run is making this moment: it exists before its tables do."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            return
+        time.sleep(0.02)
 
 
 def identify(connection: sqlite3.Connection, *, name: str) -> int:
