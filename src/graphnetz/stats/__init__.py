@@ -4,6 +4,7 @@ from graphnetz.stats.bayes import BayesResult, bayes_signed_rank
 from graphnetz.stats.boundaries import SPENDING, nominal_levels
 from graphnetz.stats.corrections import CORRECTIONS, adjust
 from graphnetz.stats.equivalence import TostResult, tost
+from graphnetz.stats.futility import look_schedule, predictive_power
 from graphnetz.stats.hierarchical import HierarchicalResult, hierarchical
 from graphnetz.stats.intervals import INTERVALS, Interval, binomial_error, corrected_interval, interval
 from graphnetz.stats.paired import PAIRED_TESTS, PairedTest, TestOutcome, paired_test
@@ -58,12 +59,14 @@ __all__ = [
     "friedman_chi2",
     "hierarchical",
     "interval",
+    "look_schedule",
     "minimum_detectable_effect",
     "nemenyi",
     "nominal_levels",
     "paired_test",
     "power",
     "power_analysis",
+    "predictive_power",
     "rank_rows",
     "rank_stability",
     "repeated_interval",

@@ -7,6 +7,8 @@ The rules, in one place:
 - Many comparisons share alpha by the group-sequential form of Holm's procedure, the simplest graph
   of Maurer and Bretz (2013): each starts with alpha / m; a rejection hands its share on, and the
   levels of all looks are recomputed for the larger share. Ordinary Holm at each look is wrong.
+- A comparison may be given up without a claim when the chance of a decision within the budget is
+  small (`futility.predictive_power`). That costs decisions, never error: levels do not count on it.
 - "Different" and "equivalent" are two families with alpha each. Equivalence is the larger of two
   one-sided t p-values against one-sided levels.
 - The decision is a pure function of the data and the schedule: replaying it on stored scores gives
@@ -27,6 +29,7 @@ from scipy import special
 from graphnetz._core.errors import UsageError
 from graphnetz.stats._common import RELATIVE_TOLERANCE, Bools, Floats, check_share, variance_factor
 from graphnetz.stats.boundaries import check_looks, nominal_levels
+from graphnetz.stats.futility import check_futility, predictive_power
 from graphnetz.stats.intervals import student_quantile
 from graphnetz.stats.paired import standard_error
 
@@ -41,7 +44,7 @@ class SequentialComparison:
     ----------
     decision
         ``"different"``, ``"equivalent"`` (also when a difference was found but lies within the
-        margin), ``"open"`` (needs the next look) or ``"undecided"`` (the budget is spent).
+        margin), ``"open"`` (needs the next look) or ``"undecided"`` (budget spent, or given up).
     look, n
         Look at which it was decided, or the last one read (1-based; 0 before the first), and the
         pairs it rests on.
@@ -53,6 +56,8 @@ class SequentialComparison:
         What was compared at that look; NaN where undefined or not asked for.
     different, equivalent
         The two claims, each with its own family.
+    reason
+        Why nothing was decided; empty otherwise.
     """
 
     decision: Decision
@@ -67,6 +72,7 @@ class SequentialComparison:
     level_equivalence: float
     different: bool
     equivalent: bool
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,7 @@ def decide(
     spending: str = "obrien_fleming",
     families: Sequence[Hashable] | None = None,
     test_ratio: float | Sequence[float] = 0.0,
+    futility: float = 0.0,
 ) -> SequentialResult:
     """Read all planned looks that the data allow and say which comparisons are decided.
 
@@ -111,6 +118,9 @@ def decide(
         Label of each comparison's Holm family, such as its task; None makes one family of all.
     test_ratio
         n_test / n_train per comparison for runs that share training data, else 0.
+    futility
+        Give a comparison up, without a claim, when its chance of being decided within the budget is
+        below this; 0 never gives up.
 
     Notes
     -----
@@ -126,13 +136,15 @@ def decide(
     if (margins <= 0).any():
         raise UsageError(f"margin={margin} is not positive; pass the largest difference that does not matter, or None.")
     ratios = _per_comparison(test_ratio, len(rows), "test_ratio")
+    check_futility(futility)
     labels: Sequence[Hashable] = [None] * len(rows) if families is None else families
     if len(labels) != len(rows):
         raise UsageError(f"families has {len(labels)} entries; pass one per comparison ({len(rows)}).")
     result: dict[int, SequentialComparison] = {}
     for label in dict.fromkeys(labels):
         members = [index for index, other in enumerate(labels) if other == label]
-        states = _decide_family([rows[i] for i in members], margins[members], ratios[members], plan, alpha, spending)
+        state = FamilyState(1, len(members), plan, alpha, spending)
+        states = _decide_family(state, [rows[i] for i in members], margins[members], ratios[members], futility)
         result.update(zip(members, states, strict=True))
     comparisons = tuple(result[index] for index in range(len(rows)))
     reached = [item.look for item in comparisons if item.decision == "open"]
@@ -140,20 +152,22 @@ def decide(
 
 
 def _decide_family(
-    rows: list[Floats], margins: Floats, ratios: Floats, plan: tuple[int, ...], alpha: float, spending: str
+    state: FamilyState, rows: list[Floats], margins: Floats, ratios: Floats, futility: float
 ) -> list[SequentialComparison]:
     m = len(rows)
-    state = FamilyState(1, m, plan, alpha, spending)
     last: list[tuple[int, float, float]] = [(0, math.nan, math.nan)] * m
-    for look, n in enumerate(plan):
+    for look, n in enumerate(state.plan):
         if not state.open.any() or any(row.size < n for row, wanted in zip(rows, state.open[0], strict=True) if wanted):
             break
         p, p_equivalence = np.full((1, m), np.nan), np.full((1, m), np.nan)
+        facts = np.full((3, 1, m), np.nan)
         for index in np.flatnonzero(state.open[0]):
             seen = rows[index][:n]
             p[0, index], p_equivalence[0, index] = _p_values(seen, margins[index], ratios[index])
+            facts[:, 0, index] = _moments(seen)
             last[index] = (look + 1, float(p[0, index]), float(p_equivalence[0, index]))
         state.read(look, p, p_equivalence)
+        state.give_up(look, *facts, margins, ratios, futility)
     return [_describe(state, index, rows[index], last[index], ratios[index]) for index in range(m)]
 
 
@@ -162,7 +176,8 @@ def _describe(
 ) -> SequentialComparison:
     look, p, p_equivalence = last
     different, equivalent = bool(state.different[0, index]), bool(state.equivalent[0, index])
-    spent = look == len(state.plan)
+    futile = bool(state.futile[0, index])
+    spent = futile or look == len(state.plan)
     decision: Decision = "equivalent" if equivalent else "different" if different else "undecided" if spent else "open"
     if look == 0:
         nan = math.nan
@@ -182,7 +197,17 @@ def _describe(
         float(state.used_equivalence[0, index]) if not math.isnan(p_equivalence) else math.nan,
         different,
         equivalent,
+        _why(seen, futile=futile) if decision == "undecided" else "",
     )
+
+
+def _why(seen: Floats, *, futile: bool) -> str:
+    finite = seen[np.isfinite(seen)]
+    if finite.size < 2:
+        return "fewer than two seeds have a value of both"
+    if _moments(seen)[1] == 0:
+        return "the difference is the same on every seed, so no test exists"
+    return "given up: a decision within the budget was unlikely" if futile else "the budget is spent"
 
 
 class FamilyState:
@@ -197,13 +222,14 @@ class FamilyState:
         self.levels_equivalence = level_table(plan, m, alpha, spending, 1)
         self.different = np.zeros((replicates, m), dtype=np.bool_)
         self.equivalent = np.zeros((replicates, m), dtype=np.bool_)
+        self.futile = np.zeros((replicates, m), dtype=np.bool_)
         self.used = np.full((replicates, m), np.nan)
         self.used_equivalence = np.full((replicates, m), np.nan)
 
     @property
     def open(self) -> Bools:
-        """Comparisons that neither family has decided."""
-        undecided: Bools = ~(self.different | self.equivalent)
+        """Comparisons that neither family has decided and nobody has given up."""
+        undecided: Bools = ~(self.different | self.equivalent | self.futile)
         return undecided
 
     def read(self, look: int, p: Floats, p_equivalence: Floats) -> None:
@@ -224,6 +250,26 @@ class FamilyState:
             share = np.maximum(m - done.sum(axis=1), 1)
             now = np.broadcast_to(table[look][share - 1][:, None], p.shape)
             used[:] = np.where(open_, now, used)
+
+    def give_up(
+        self, look: int, mean: Floats, sd: Floats, n: Floats, margin: Floats, ratio: Floats, futility: float
+    ) -> None:
+        """Close comparisons whose chance of a decision at the last look is below ``futility``.
+
+        Their share of alpha stays with them: giving up hands nothing on.
+        """
+        if not futility or look + 1 >= len(self.plan):
+            return
+        m = mean.shape[1]
+        level, level_equivalence = (
+            table[-1][np.maximum(m - done.sum(axis=1), 1) - 1][:, None]
+            for table, done in ((self.levels, self.different), (self.levels_equivalence, self.equivalent))
+        )
+        chance = predictive_power(
+            mean, sd, n, budget=self.plan[-1], level=level, level_equivalence=level_equivalence, margin=margin,
+            test_ratio=ratio,
+        )  # fmt: skip
+        self.futile |= self.open & (chance < futility)
 
 
 def level_table(plan: tuple[int, ...], m: int, alpha: float, spending: str, sides: int) -> Floats:
@@ -261,14 +307,22 @@ def repeated_interval(d: npt.ArrayLike, level: float, *, test_ratio: float = 0.0
     return mean, mean - half, mean + half
 
 
+def _moments(d: Floats) -> tuple[float, float, float]:
+    """Mean, standard deviation (0 up to rounding) and number of the finite values."""
+    values = d[np.isfinite(d)]
+    if values.size < 2:
+        return math.nan, math.nan, float(values.size)
+    constant = np.ptp(values) <= RELATIVE_TOLERANCE * max(1.0, float(np.abs(values).max()))
+    return float(values.mean()), 0.0 if constant else float(values.std(ddof=1)), float(values.size)
+
+
 def _p_values(d: Floats, margin: float, test_ratio: float) -> tuple[float, float]:
     """Two-sided p of difference, and p of equivalence (NaN without a margin)."""
-    values = d[np.isfinite(d)]
-    n = values.size
-    if n < 2 or np.ptp(values) <= RELATIVE_TOLERANCE * max(1.0, float(np.abs(values).max())):
+    mean, sd, count = _moments(d)
+    if count < 2 or sd == 0:
         return math.nan, math.nan
-    mean = float(values.mean())
-    error = float(values.std(ddof=1)) * math.sqrt(variance_factor(n, test_ratio))
+    n = int(count)
+    error = sd * math.sqrt(variance_factor(n, test_ratio))
     p = float(2 * special.stdtr(n - 1, -abs(mean) / error))
     return p, float(special.stdtr(n - 1, (abs(mean) - margin) / error))
 

@@ -87,6 +87,7 @@ def sequential_rates(
     alpha: float = 0.05,
     spending: str = "obrien_fleming",
     correlation: float = 0.0,
+    futility: float = 0.0,
     tasks: int = 10,
     benchmarks: int = 200,
     seed: int = 0,
@@ -96,7 +97,8 @@ def sequential_rates(
     ``offsets`` are the models' true means; a NaN ``margin`` asks for differences only. A pair with
     equal means is a true null of "different"; a pair ``margin`` or more apart is a true null of
     "equivalent". ``correlation`` is the share of the
-    variance of a difference that all seeds have in common (random splits of one dataset).
+    variance of a difference that all seeds have in common (random splits of one dataset), ``futility``
+    the chance below which a comparison is given up.
     """
     rng = np.random.default_rng([seed, tasks, len(offsets)])
     parts = []
@@ -104,7 +106,7 @@ def sequential_rates(
     for start in range(0, benchmarks, step):
         families = min(step, benchmarks - start) * tasks
         d = _differences(noise, families, offsets, looks[-1], correlation, rng)
-        parts.append(_run(d, offsets, looks, margin, alpha, spending, correlation))
+        parts.append(_run(d, offsets, looks, margin, alpha, spending, correlation, futility))
     false_different, false_equivalent, decided, cells, right, miss = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
@@ -162,6 +164,13 @@ def look_p(d: Floats, n: int, test_ratio: float, margin: float) -> tuple[Floats,
     return np.where(varies, p, np.nan), np.where(varies, p_equivalence, np.nan)
 
 
+def _facts(d: Floats, n: int) -> tuple[Floats, Floats, Floats]:
+    """Mean, standard deviation and number of the first ``n`` seeds."""
+    seen = d[..., :n]
+    sd = seen.std(axis=-1, ddof=1)
+    return seen.mean(axis=-1), np.where(sd > 1e-14, sd, 0.0), np.full(sd.shape, float(n))
+
+
 def _differences(
     noise: str,
     families: int,
@@ -188,6 +197,7 @@ def _run(
     alpha: float,
     spending: str,
     correlation: float,
+    futility: float,
 ) -> tuple[Floats, ...]:
     families, m, _ = d.shape
     pairs = list(combinations(range(len(offsets)), 2))
@@ -200,6 +210,7 @@ def _run(
         open_ = state.open
         p, p_equivalence = look_p(d, n, ratio, margin)
         state.read(look, p, p_equivalence)
+        state.give_up(look, *_facts(d, n), np.array(margin), np.array(ratio), futility)
         closing = open_ & ~state.open
         used[closing] = n
         # The interval of alpha / m at the stop misses exactly when the shifted test rejects the truth.
@@ -209,7 +220,7 @@ def _run(
     equal, apart = np.abs(truth) < 1e-12, np.abs(truth) >= margin - 1e-12
     false_different = (state.different & equal).any(axis=1)
     false_equivalent = (state.equivalent & apart).any(axis=1)
-    closed = ~state.open
+    closed = state.different | state.equivalent
     wrong = (state.different & equal & ~state.equivalent) | (state.equivalent & apart)
     per_model = [
         used[:, [k for k, pair in enumerate(pairs) if model in pair]].max(axis=1) for model in range(len(offsets))

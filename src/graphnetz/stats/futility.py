@@ -1,0 +1,75 @@
+"""Stopping without a claim: the chance that a comparison is still decided within its budget.
+
+A comparison that will not be decided by the budget costs seeds and gives nothing. Giving up on it
+claims nothing, so it cannot add a false claim: the levels of `boundaries.nominal_levels` are
+computed as if nobody ever gave up, and hold whether or not one does (a non-binding futility rule).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from graphnetz._core.errors import UsageError
+from graphnetz.stats._common import Floats
+
+FIRST_LOOK = 5
+
+
+def look_schedule(max_seeds: int, *, first: int = FIRST_LOOK) -> tuple[int, ...]:
+    """Numbers of seeds at which to look: from ``first`` on, each a fifth more, the last one ``max_seeds``.
+
+    Early on one seed is a large share of the evidence, later it is not worth a look.
+
+    Examples
+    --------
+    >>> look_schedule(30)
+    (5, 6, 7, 8, 9, 10, 12, 14, 16, 19, 22, 26, 30)
+    """
+    if first < 2 or max_seeds < first:
+        raise UsageError(f"max_seeds={max_seeds} is below the first look at {first} seeds; pass more.")
+    looks = [first]
+    while (following := looks[-1] + max(1, looks[-1] // 5)) < max_seeds:
+        looks.append(following)
+    return (*looks, max_seeds) if looks[-1] < max_seeds else tuple(looks)
+
+
+def predictive_power(
+    mean: Floats,
+    sd: Floats,
+    n: Floats,
+    *,
+    budget: int,
+    level: Floats,
+    level_equivalence: Floats,
+    margin: Floats,
+    test_ratio: Floats,
+) -> Floats:
+    """Chance that the last look will find a difference or equivalence, given the seeds so far.
+
+    The future mean follows its predictive law: centred on the mean so far, with the spread of a t
+    variable of n - 1 degrees of freedom, so that few seeds leave much open (Spiegelhalter, Freedman
+    and Blackburn 1986). The standard deviation is taken as it is. A NaN margin asks for differences
+    only. Without spread, or with fewer than two seeds, no test exists and the chance is 0.
+    """
+    scale = sd * np.sqrt(np.maximum(1.0 / n - 1.0 / budget, 0.0))
+    error = sd * np.sqrt(1.0 / budget + test_ratio)
+    reach = -special.stdtrit(budget - 1, level / 2) * error
+    room = margin - -special.stdtrit(budget - 1, level_equivalence) * error
+    with np.errstate(invalid="ignore", divide="ignore"):
+        above = special.stdtr(n - 1, (mean - reach) / scale)
+        below = special.stdtr(n - 1, (-reach - mean) / scale)
+        inside = special.stdtr(n - 1, (room - mean) / scale) - special.stdtr(n - 1, (-room - mean) / scale)
+    chance = np.nan_to_num(above + below, nan=0.0) + np.where(room > 0, np.nan_to_num(inside, nan=0.0), 0.0)
+    testable = (n >= 2) & (sd > 0) & np.isfinite(mean)
+    result: Floats = np.where(testable, np.clip(chance, 0.0, 1.0), 0.0)
+    return result
+
+
+def check_futility(futility: float) -> float:
+    """Return the threshold when it is a share; 0 never gives up."""
+    if not 0.0 <= futility < 1.0 or math.isnan(futility):
+        raise UsageError(f"futility={futility} is no share; pass 0 (never give up) or a number below 1 such as 0.1.")
+    return float(futility)
