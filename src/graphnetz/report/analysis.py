@@ -117,8 +117,12 @@ def cell_stats(
     method: str,
     n_resamples: int,
     seed: int,
+    level_of: Callable[[int], float] | None = None,
 ) -> list[CellStat]:
-    """Return one record per planned (task, model), in the order of the table."""
+    """Return one record per planned (task, model), in the order of the table.
+
+    ``level_of(n)`` is the level of an interval of n seeds where the number of seeds was not fixed beforehand.
+    """
     out = []
     for t, task in enumerate(table.tasks):
         shared = table.replication[t] in SHARED_DATA
@@ -126,8 +130,9 @@ def cell_stats(
             if (task, model) not in pairs:
                 continue
             x = table.values[t, m]
-            plain = interval(x, level=level, method=method, n_resamples=n_resamples, seed=seed)
-            fixed = corrected_interval(x, table.test_ratio[t], level) if shared else None
+            at = level if level_of is None else level_of(int(np.isfinite(x).sum()))
+            plain = interval(x, level=at, method=method, n_resamples=n_resamples, seed=seed)
+            fixed = corrected_interval(x, table.test_ratio[t], at) if shared else None
             out.append(CellStat(task, model, plain, fixed, table.reasons.get((task, model), "")))
     return out
 

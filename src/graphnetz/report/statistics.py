@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.records import ScoreTable
 from graphnetz.render.page import VerdictView
 from graphnetz.render.views import Grid
-from graphnetz.report import across, analysis, design, figures, frames, ranking, scores, verdicts
+from graphnetz.report import across, analysis, design, figures, frames, ranking, scores, sequential, verdicts
 from graphnetz.report.data import ReportData
 from graphnetz.stats import PAIRED_TESTS, rank_stability
 
@@ -29,6 +30,8 @@ class Statistics(ReportData):
             "n_resamples": self.bootstrap_n,
             "seed": self.bootstrap_seed,
         }
+        if (rule := self.seed_rule) is not None:
+            options["level_of"] = lambda n: sequential.look_level(rule, n, ci)
         return self._cached(("cells", ci, how), lambda: analysis.cell_stats(self.scores, planned, **options))
 
     def comparisons(
@@ -38,7 +41,26 @@ class Statistics(ReportData):
         how = method or self.pairwise_method
         PAIRED_TESTS[how]  # an unknown name is refused even when there is nothing to compare
         options: dict[str, Any] = {"alpha": alpha, "method": how, "family": family}
-        return self._cached(("pairs", alpha, how, family), lambda: analysis.compare(self.scores, **options))
+        return self._cached(("pairs", alpha, how, family), lambda: self._compare(options))
+
+    def _compare(self, options: dict[str, Any]) -> list[analysis.Comparison]:
+        pairs = analysis.compare(self.scores, **options)
+        if self.seed_rule is None:
+            return pairs
+        return sequential.stopped(pairs, self.decisions(), method=options["method"], family=options["family"])
+
+    @property
+    def seed_rule(self) -> sequential.SeedRule | None:
+        """The rule of ``seeds="auto"``, None for fixed seeds."""
+        return sequential.SeedRule.from_config(self.config)
+
+    def decisions(self) -> dict[str, sequential.TaskDecisions]:
+        """What ``seeds="auto"`` decided, per task; empty for fixed seeds."""
+        rule = self.seed_rule
+        if rule is None:
+            return {}
+        models = self.scores.models
+        return self._cached("decisions", lambda: sequential.decide_report(self.results, self.task_info, models, rule))
 
     def grouped(self, alpha: float = 0.05) -> dict[str, list[analysis.Comparison]]:
         """Comparisons of the default test, task by task."""
@@ -83,7 +105,11 @@ class Statistics(ReportData):
 
     def ranking(self, alpha: float = 0.05) -> ranking.Ranking:
         """Ranks of the models present on every task, with Friedman and Nemenyi."""
-        return self._cached(("ranking", alpha), lambda: ranking.rank_models(self.scores, alpha=alpha))
+        return self._cached(("ranking", alpha), lambda: ranking.rank_models(self._ranked_scores(), alpha=alpha))
+
+    def _ranked_scores(self) -> ScoreTable:
+        """Seeds that all models share, where models have different numbers of them by design."""
+        return self.scores if self.seed_rule is None else sequential.common_seeds(self.scores)
 
     def friedman(self, alpha: float = 0.05) -> dict[str, Any]:
         """Friedman omnibus test on per-task ranks of seed means."""

@@ -35,7 +35,7 @@ def write_report(report: BenchmarkReport, folder: str | Path) -> Path:
     """Write every file of the run folder that comes from cells."""
     out = Path(folder)
     # What the report holds is newer than a file of the same name: files are read when a report is made.
-    sections = combine(read_sections(out, strict=False), report.sections)
+    sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
     _write(out / "results.json", dump(report, histories=False, sections=readable(sections)))
     _write(out / "provenance.json", _provenance(report))
     _write(out / "summary.csv", frame_csv(report.summary().reset_index()))
