@@ -10,6 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UnknownNameError, UsageError
+from graphnetz.benchmark import get_split, run_benchmark
 from graphnetz.records import CellResult, Predictions, Section, Task
 from graphnetz.render.plots import draw_figure
 from graphnetz.rings import PRESETS, Tuning, compare_paper, evaluate, profile, published_scores
@@ -208,3 +209,18 @@ def test_through_the_engine():
     assert result.to_section().extra["provisional"]
     with pytest.raises(UsageError, match="must hold 'o'"):
         evaluate(task, modes=("eg",), **options)
+
+
+def test_predictions_name_the_examples_of_the_dataset():
+    """Runs test on different graphs, so only the ids of the dataset can be compared across runs."""
+    task = Task("molecules", "graph_cls", load_molecules)
+    report = run_benchmark(
+        models=["GCN"], tasks=[task], seeds=(0, 1), epochs=1, save_predictions=True, backend="serial", verbose=False
+    )
+    ids = {}
+    for result in report.results:
+        ids[result.seed] = result.predictions.example.tolist()
+        assert ids[result.seed] == get_split(task, result.seed).test.tolist()
+        labels = [int(molecules(30)[i].y) for i in ids[result.seed]]
+        assert result.predictions.target.reshape(-1).tolist() == labels
+    assert ids[0] != ids[1]

@@ -280,8 +280,10 @@ class TestPerturbTask:
         task = Task("one", "node_cls", lambda root: graph())
         assert isinstance(perturb_task(task, "eg").loader("root"), Data)
 
-    def test_edge_tasks_refuse_structural_ones(self):
+    def test_edge_tasks_are_perturbed_after_the_split(self):
         task = Task("links", "link_pred", load_three)
-        with pytest.raises(UsageError, match="asked to predict"):
-            perturb_task(task, "rg")
-        assert perturb_task(task, "sf").name == "links@sf"
+        for code in ("rg", "sf"):
+            changed = perturb_task(task, code)
+            assert changed.name == f"links@{code}"
+            assert same(changed.loader("root")[0], task.loader("root")[0])
+            assert callable(changed.loader.reshape)

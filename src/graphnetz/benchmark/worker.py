@@ -77,6 +77,8 @@ class Workbench:
             split = TASK_TYPES[task.task_type].split(self.dataset(name, seed), seed)
         except DataError as error:
             raise DataError(f"Task {name!r}: {error}") from error
+        if hasattr(task.loader, "reshape"):  # a loader that changes what models see once the split is made
+            split = task.loader.reshape(split, seed)
         split.metric = task.metric or split.metric
         split.replication = task.replication or ("regenerate" if task.seeded else split.replication)
         if _size(split) < _SPLIT_BYTES:
@@ -110,7 +112,7 @@ class Workbench:
         predictions = None
         if self.save_predictions:
             test = outcome.scores["test"]
-            predictions = Predictions(np.arange(len(test)), split.targets["test"], test)
+            predictions = Predictions(_examples(split, len(test)), split.targets["test"], test)
         if self.weights is not None and isinstance(model, nn.Module):
             save_weights(model, Path(self.weights), cell)
         notes = budget_notes(count_parameters(model), cell.protocol.budget)
@@ -128,6 +130,8 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
     if protocol.budget is not None and spec.kind != "predictor":
         hidden = width_for(spec, kind.name, split.dims, protocol.budget).width
     model = spec.build(kind.name, split.dims, hidden)
+    if "message" in split.cache:  # messages travel along other edges than those that are classified
+        split.cache["message"].install(model)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
     model = model.to(getattr(torch, protocol.dtype))
@@ -190,6 +194,13 @@ def _named(cell: Cell, split: Split, **values: Any) -> CellResult:
         metric=metric, greater_is_better=METRICS[split.metric].greater_is_better,
         replication=split.replication, n_train=split.n_train, n_test=split.n_test, notes=split.notes, **values,
     )  # fmt: skip
+
+
+def _examples(split: Split, count: int) -> np.ndarray:
+    """Ids of the test examples in the dataset where the split lists them, else their positions in the test part."""
+    if isinstance(split.test, torch.Tensor) and split.test.dim() == 1 and split.test.numel() == count:
+        return np.asarray(split.test.cpu().numpy(), dtype=np.int64)
+    return np.arange(count)
 
 
 def count_parameters(model: Any) -> int:

@@ -12,6 +12,7 @@ from graphnetz.rings.complementarity import ComplementarityProfile, RingsWarning
 from graphnetz.rings.diversity import DiversityResult, diversity
 from graphnetz.rings.evaluate import evaluate
 from graphnetz.rings.evaluation import DatasetEvaluation
+from graphnetz.rings.message import perturb_split
 from graphnetz.rings.perturbations import (
     PERTURBATIONS,
     CompleteFeatures,
@@ -80,6 +81,7 @@ __all__ = [
     "overall_symbol",
     "perturb",
     "perturb_dataset",
+    "perturb_split",
     "perturb_task",
     "perturbation",
     "profile",

@@ -25,10 +25,12 @@ from graphnetz.rings.rules import assess
 from graphnetz.rings.separability import SeparabilityResult, separability
 from graphnetz.rings.statistics import ego_graphs
 from graphnetz.rings.study import MODES
-from graphnetz.rings.tasks import EDGE_TASKS, degree_features, perturb_task
+from graphnetz.rings.tasks import degree_features, perturb_task
 
-FEATURE_MODES = ("o", "cf", "rf")
-"""Modes of tasks that predict edges: their edges cannot be replaced."""
+DENSE_ARCS = 2_000_000
+"""A complete graph with more arcs than this is not among the default modes of a task on one graph."""
+DENSE_FEATURES = 64_000_000
+"""Nor are node identities with more numbers than this."""
 
 
 def evaluate(
@@ -61,8 +63,8 @@ def evaluate(
     runs
         Runs per mode; a run is a seed of split and initialisation, shared by all modes.
     modes
-        The original and the perturbations to train on; default ``o eg cg rg cf rf`` (``o cf rf``
-        for tasks that predict edges).
+        The original and the perturbations to train on; default ``o eg cg rg cf rf``. On one graph
+        too large for ``cg`` or ``cf`` the default leaves them out and a note says so.
     statistic, alpha, within_runs
         As in `separability`; ``within_runs`` permutes modes within runs only.
     backend, workers, out, root
@@ -75,19 +77,22 @@ def evaluate(
 
     Notes
     -----
-    The paper treats graph-level tasks. For a single large graph complementarity and diversity are
-    taken over sampled ego-graphs, which is our extension.
+    The paper treats graph-level tasks. Two extensions are ours: for a task on one graph
+    complementarity and diversity are taken over sampled ego-graphs, and where edges are the targets
+    only the graph that messages travel along is perturbed, after the split.
     """
     from graphnetz.benchmark import SearchSpace, run_benchmark
 
     original = _as_task(task, task_type)
     chosen = tuning_of(tuning, runs=runs)
-    codes = tuple(modes or (FEATURE_MODES if original.task_type in EDGE_TASKS else MODES))
-    if "o" not in codes or len(codes) < 2:
-        raise UsageError(f"modes must hold 'o' and at least one perturbation, got {list(codes)}.")
     metrics = metrics_of(original)
     prepared = dataclasses.replace(original, metric=original.metric or metrics[-1])
-    tasks = [perturb_task(prepared, code, vary=chosen.vary) for code in codes]
+    graphs, whole = _graphs(prepared, root)
+    codes, notes = (tuple(modes), ()) if modes else _default_modes(whole)
+    if "o" not in codes or len(codes) < 2:
+        raise UsageError(f"modes must hold 'o' and at least one perturbation, got {list(codes)}.")
+    shares = {"test_share": chosen.test_share, "splits": chosen.runs}
+    tasks = [perturb_task(prepared, code, vary=chosen.vary, **shares) for code in codes]
     # A fresh perturbation per seed does not make a fresh dataset: what a seed varies stays the split.
     tasks = [dataclasses.replace(item, replication=item.replication or "resplit") for item in tasks]
     report = run_benchmark(
@@ -104,7 +109,8 @@ def evaluate(
         save_predictions=original.task_type in ("graph_cls", "node_cls"),
         verbose=verbose,
     )
-    graphs = _graphs(prepared, root)
+    if whole is not None:
+        notes = (*notes, f"Complementarity and diversity are taken over {len(graphs)} ego-graphs of two hops.")
     return judge(
         original.name,
         report.results,
@@ -114,8 +120,20 @@ def evaluate(
         statistic=statistic,
         alpha=alpha,
         within_runs=within_runs,
-        notes=tuple(note for note in (chosen.note,) if note),
+        notes=(*notes, *(note for note in (chosen.note,) if note)),
     )
+
+
+def _default_modes(whole: Data | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the modes to train on, and why any of the usual ones is left out; ``whole`` is a task's only graph."""
+    n = 0 if whole is None else int(whole.num_nodes or 0)
+    reasons = {}
+    if n * (n - 1) > DENSE_ARCS:
+        reasons["cg"] = f"a complete graph on {n} nodes has {n * (n - 1):,} arcs"
+    if n * n > DENSE_FEATURES:
+        reasons["cf"] = f"the identities of {n} nodes are {n * n:,} numbers"
+    notes = tuple(f"{code} is left out: {reason}. Ask for it with modes=." for code, reason in reasons.items())
+    return tuple(mode for mode in MODES if mode not in reasons), notes
 
 
 def judge(
@@ -251,10 +269,10 @@ class _Given:
         return self.graphs
 
 
-def _graphs(task: Task, root: str) -> list[Data]:
-    """Load the dataset as the engine does, with features, cut into ego-graphs when it is one graph."""
+def _graphs(task: Task, root: str) -> tuple[list[Data], Data | None]:
+    """Load the dataset as the engine does, with features; one graph is cut into ego-graphs and returned as well."""
     from graphnetz.benchmark.worker import Workbench
 
     loaded = Workbench({task.name: task}, {}, root).load(task.name, 0)
     graphs = degree_features(list(stream(loaded)))
-    return ego_graphs(graphs[0]) if len(graphs) == 1 else graphs
+    return (ego_graphs(graphs[0]), graphs[0]) if len(graphs) == 1 else (graphs, None)

@@ -10,15 +10,15 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from graphnetz._core.errors import UsageError
 from graphnetz.records import Task
 from graphnetz.records.graphs import GraphList
 from graphnetz.rings._batches import stream
+from graphnetz.rings.message import MessageLoader, SeededMessageLoader
 from graphnetz.rings.perturbations import PERTURBATIONS, perturb_dataset
+from graphnetz.rings.splits import SPLITS, share_splits
 
 RANDOM_WIDTH = 10
 """Columns of random features in training (Coupette et al. 2025, Table 4)."""
-EDGE_TASKS = ("link_pred", "edge_cls")
 
 
 def degree_features(graphs: Sequence[Data]) -> list[Data]:
@@ -44,13 +44,16 @@ class PerturbedLoader:
     """A loader that perturbs what another loader returns; equal by content, so it keys a store.
 
     Structural perturbations see the same features as the original: a dataset without any gets
-    one-hot degrees of the unperturbed graphs first.
+    one-hot degrees of the unperturbed graphs first. With a ``test_share`` many graphs that come
+    without a split get stratified ones.
     """
 
     loader: Callable[..., Any]
     code: str
     perturbation_seed: int = 0
     width: int | None = None
+    test_share: float | None = None
+    splits: int = SPLITS
 
     def __call__(self, root: Any) -> Any:
         """Load and perturb."""
@@ -62,11 +65,10 @@ class PerturbedLoader:
         changed = perturb_dataset(graphs, self.code, seed=seed, **self._options(graphs))
         if isinstance(dataset, Data) and len(changed) == 1:
             return changed[0]
-        return GraphList(
-            changed,
-            splits=getattr(dataset, "splits", None),
-            replication=getattr(dataset, "replication", "resplit"),
-        )
+        splits = getattr(dataset, "splits", None)
+        if splits is None and self.test_share is not None:
+            splits = share_splits(graphs, test=self.test_share, count=self.splits)
+        return GraphList(changed, splits=splits, replication=getattr(dataset, "replication", "resplit"))
 
     def _options(self, graphs: Sequence[Data]) -> dict[str, Any]:
         if "width" not in getattr(PERTURBATIONS[self.code], "__dataclass_fields__", {}):
@@ -92,7 +94,16 @@ class SeededPerturbedLoader(PerturbedLoader):
         return self.convert(dataset, self.perturbation_seed + seed if self.vary else self.perturbation_seed)
 
 
-def perturb_task(task: Task, code: str, *, seed: int = 0, width: int | None = None, vary: bool = False) -> Task:
+def perturb_task(
+    task: Task,
+    code: str,
+    *,
+    seed: int = 0,
+    width: int | None = None,
+    vary: bool = False,
+    test_share: float | None = None,
+    splits: int = SPLITS,
+) -> Task:
     """Return the task whose dataset is perturbed after loading.
 
     Parameters
@@ -107,21 +118,27 @@ def perturb_task(task: Task, code: str, *, seed: int = 0, width: int | None = No
         Feature width: ``cf`` defaults to the size of the largest graph, ``rf`` to ten columns.
     vary
         Draw a fresh random perturbation for every benchmark seed (the paper's finer setup, Table 12).
+    test_share, splits
+        Test share of many graphs that come without a split of their own, and how many splits to
+        draw; None leaves the splits to the task type.
 
     Notes
     -----
-    The name becomes ``name@code``. Tasks that predict edges keep their targets in the edge list, so
-    only feature perturbations apply to them.
+    The name becomes ``name@code``. Link prediction and edge classification keep their targets in the
+    edge list: there the split is made on the original and only the graph that messages travel along
+    is perturbed (`perturb_split`).
     """
     cls = PERTURBATIONS[code]
-    if task.task_type in EDGE_TASKS and cls.mode in ("graph", "both"):
-        raise UsageError(
-            f"{code!r} replaces the edges that {task.name!r} ({task.task_type}) is asked to predict. "
-            "Use a feature perturbation: ef, cf, rf, sf."
-        )
-    loader: PerturbedLoader
-    if task.seeded or (vary and cls.random):
-        loader = SeededPerturbedLoader(task.loader, code, seed, width, vary=vary and cls.random, forward=task.seeded)
+    fields: dict[str, Any] = {"loader": task.loader, "code": code, "perturbation_seed": seed, "width": width}
+    vary = vary and cls.random
+    loader: PerturbedLoader | MessageLoader
+    if task.task_type == "link_pred" or (task.task_type == "edge_cls" and cls.mode in ("graph", "both")):
+        if code == "rf" and width is None:
+            fields["width"] = RANDOM_WIDTH
+        loader = (SeededMessageLoader if task.seeded else MessageLoader)(**fields, vary=vary)
+    elif task.seeded or vary:
+        fields |= {"test_share": test_share, "splits": max(splits, SPLITS)}
+        loader = SeededPerturbedLoader(**fields, vary=vary, forward=task.seeded)
     else:
-        loader = PerturbedLoader(task.loader, code, seed, width)
+        loader = PerturbedLoader(**fields, test_share=test_share, splits=max(splits, SPLITS))
     return dataclasses.replace(task, name=f"{task.name}@{code}", loader=loader, graph=task.block)
