@@ -1,0 +1,37 @@
+"""EGC (Tailor et al., 2022): efficient graph convolution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch import nn
+from torch_geometric.nn import EGConv
+
+from graphnetz.models.spec import ALL, register_model
+from graphnetz.models.stack import Stack
+
+
+@register_model(task_types=ALL)
+class EGC(Stack):
+    """Convolutions that mix shared bases with weights of each node, then a linear layer."""
+
+    def __init__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,
+        width: int | None = None, aggregators: str = "symnorm", num_bases: int = 4, dropout: float = 0.0,
+    ) -> None:  # fmt: skip
+        # The linear layer at the end is there because a layer's width must be a multiple of its heads.
+        super().__init__(
+            in_channels, hidden_channels, out_channels, num_layers=num_layers, width=width, dropout=dropout,
+            jk="last", aggregators=aggregators, num_bases=num_bases,
+        )  # fmt: skip
+
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+        """Return one layer with as many heads, up to eight, as divide its width."""
+        return EGConv(
+            in_channels,
+            out_channels,
+            aggregators=[settings["aggregators"]],
+            num_heads=math.gcd(out_channels, 8),
+            num_bases=settings["num_bases"],
+        )

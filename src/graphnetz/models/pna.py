@@ -1,0 +1,50 @@
+"""PNA (Corso et al., 2020): principal neighbourhood aggregation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import PNAConv
+
+from graphnetz.models.spec import ALL, register_model
+from graphnetz.models.stack import Stack, receivers
+
+
+@register_model(task_types=ALL)
+class PNA(Stack):
+    """Aggregators times degree scalers; the typical degree is that of the first training batch."""
+
+    def __init__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,
+        width: int | None = None, aggregators: str = "mean", scalers: str = "identity", towers: int = 1,
+        dropout: float = 0.0,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, hidden_channels, out_channels, num_layers=num_layers, width=width, dropout=dropout,
+            aggregators=aggregators, scalers=scalers, towers=towers,
+        )  # fmt: skip
+        self.register_buffer("calibrated", torch.zeros((), dtype=torch.bool))
+
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+        """Return one layer; its degree statistics are set when the first batch comes."""
+        return PNAConv(
+            in_channels,
+            out_channels,
+            [settings["aggregators"]],
+            [settings["scalers"]],
+            deg=torch.tensor([0, 1]),
+            towers=settings["towers"],
+        )
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per node."""
+        if not bool(self.calibrated):
+            count = receivers(data.edge_index, int(data.num_nodes or 0)).to(torch.get_default_dtype())
+            for conv in self.convs:
+                conv.aggr_module.avg_deg_lin.fill_(max(float(count.mean()), 1e-6))  # type: ignore[union-attr]
+                conv.aggr_module.avg_deg_log.fill_(max(float(count.log1p().mean()), 1e-6))  # type: ignore[union-attr]
+            self.calibrated.fill_(True)
+        return super().forward(data)
