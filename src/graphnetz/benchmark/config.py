@@ -55,7 +55,9 @@ class RunConfig(BaseModel):
     labels: str | None = None
     features: str | None = None
     model: list[str] = Field(default_factory=list)
-    seeds: int | list[int] = 10
+    seeds: int | list[int] | Literal["auto"] = 10
+    precision: float | None = Field(None, gt=0)
+    max_seeds: int | None = Field(None, ge=5)
     protocol: str = "default"
     epochs: int | None = Field(None, ge=1)
     hidden_channels: int = Field(64, ge=1)
@@ -80,7 +82,7 @@ class RunConfig(BaseModel):
 
     @field_validator("seeds")
     @classmethod
-    def _seeds(cls, value: int | list[int]) -> int | list[int]:
+    def _seeds(cls, value: int | list[int] | str) -> int | list[int] | str:
         if (isinstance(value, int) and value < 1) or value == []:
             raise ValueError("at least one seed is needed, for instance --seeds 10")
         return value
@@ -103,8 +105,8 @@ class RunConfig(BaseModel):
             raise UsageError(f"--graph and --{others[0]} exclude each other. Give one of them.")
         return self
 
-    def seed_list(self) -> list[int]:
-        """A count N means seeds 0..N-1."""
+    def seed_list(self) -> list[int] | str:
+        """A count N means seeds 0..N-1; ``"auto"`` stays as it is."""
         return list(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
 
     def models(self) -> list[str]:

@@ -35,8 +35,10 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
-def choose_seeds(seeds: int | Iterable[int] | None, seed: int | None) -> tuple[int, ...]:
+def choose_seeds(seeds: int | Iterable[int] | str | None, seed: int | None) -> tuple[int, ...]:
     """Resolve ``seeds``/``seed``: an int is one seed, nothing is 0..9."""
+    if isinstance(seeds, str):
+        raise UsageError(f'seeds is {seeds!r}. Give numbers, for instance range(10), or "auto" with precision.')
     if seed is not None:
         return (int(seed),)
     if seeds is None:
@@ -125,6 +127,11 @@ def make_plan(
             merged = {**protocol, **(model_protocol or {}).get(name, {})}
             resolved = resolve_protocol(task, merged, epochs=epochs)
             cells += [_cell(keys, task, name, spec, seed, resolved, data_key) for seed in seeds]
+    if protocol.get("batch_nodes") is not None and cells and all(c.protocol.batch_nodes is None for c in cells):
+        raise UsageError(
+            f"batch_nodes samples neighbours for {', '.join(sorted(SAMPLED))} and none of the chosen tasks is one. "
+            "Leave it out."
+        )
     if unavailable and not info:
         raise DownloadError(" ".join(unavailable.values()))
     if not cells:

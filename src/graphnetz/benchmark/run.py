@@ -12,11 +12,13 @@ from typing import Any
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.benchmark.adaptive import run_rounds, seed_rule
 from graphnetz.benchmark.environment import environment, environment_key
 from graphnetz.benchmark.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.benchmark.outputs import assemble, write_outputs
 from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
 from graphnetz.benchmark.progress import Estimator, Progress
+from graphnetz.benchmark.register import analysis_plan, count_again, register, registration_section
 from graphnetz.benchmark.search import SearchSpace
 from graphnetz.benchmark.store import Store
 from graphnetz.benchmark.worker import Workbench
@@ -33,7 +35,7 @@ def run_benchmark(
     epochs: int | None = None,
     only: Sequence[str] | None = None,
     verbose: bool = True,
-    seeds: int | Iterable[int] | None = None,
+    seeds: int | Iterable[int] | str | None = None,
     seed: int | None = None,
     task_type: str | None = None,
     tasks: Iterable[Task | str] | Task | str | None = None,
@@ -57,6 +59,8 @@ def run_benchmark(
     retry_failed: bool = False,
     settings: Mapping[str, Any] | None = None,
     on_planned: Callable[[], None] | None = None,
+    precision: float | None = None,
+    max_seeds: int | None = None,
 ) -> BenchmarkReport:
     """Train every compatible (task, model, seed) cell and return the statistical report.
 
@@ -70,7 +74,8 @@ def run_benchmark(
     root
         Where datasets are kept, as ``root/<category>/<dataset>/``.
     seeds
-        Default 0..9. Cells are paired by seed, so every model gets the same ones.
+        Default 0..9. Cells are paired by seed, so every model gets the same ones. ``"auto"`` runs seeds in
+        rounds and stops each comparison when it is decided.
     out
         Run folder. With it the run is kept and resumed: only missing cells are trained. Without it
         nothing is reused.
@@ -89,10 +94,14 @@ def run_benchmark(
         Keep test-set outputs in the store, trained weights in the run folder.
     strict_env, retry_failed
         Train again what was made in an environment other than the workers', or what failed.
+    precision, max_seeds
+        With ``seeds="auto"``: the largest difference that does not matter (models closer than this are
+        practically equivalent), and the budget of seeds per model and task (default 30).
     """
     specs = _specs(models, model_kwargs)
     chosen = _transformed_tasks(choose_tasks(category, tasks, task_type, only), transform)
-    chosen_seeds = choose_seeds(seeds, seed)
+    rule = seed_rule(seeds, precision, max_seeds)
+    chosen_seeds = tuple(range(rule.max_seeds)) if rule else choose_seeds(seeds, seed)
     if save_weights and out is None:
         raise UsageError("save_weights needs a run folder. Pass out=DIR as well.")
     workbench = Workbench(
@@ -114,10 +123,23 @@ def run_benchmark(
         kernels.load()  # compiled here, once: workers inherit them
         if on_planned is not None:
             on_planned()
-        _bring_up_to_date(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
-        execute(store, plan, workbench, executor, limits=Limits(timeout, memory), verbose=verbose)
+        planned = analysis_plan(plan, rule=rule, search=search)
+        register(store, planned, None if out is None else Path(out))
+        _forget(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
+
+        def train(part: Plan) -> None:
+            store.plan(part.cells)
+            execute(store, part, workbench, executor, limits=Limits(timeout, memory), verbose=verbose)
+
+        if rule is None:
+            train(plan)
+        else:
+            plan = run_rounds(store, plan, rule, train)
         _explain_environments(store, plan, executor)
+        store.write_section(registration_section(store, planned, plan, None if out is None else Path(out)))
         config = dict(settings or {}) | {"hidden_channels": hidden_channels, "epochs": epochs, "task_type": task_type}
+        if rule is not None:
+            config["auto"] = rule.as_dict()
         report = assemble(store, plan, workbench, config=config, started=started)
         if out is not None:
             write_outputs(report, store, Path(out), started=started)
@@ -181,9 +203,8 @@ def _opened(out: str | Path | None) -> AbstractContextManager[Store]:
     return _Temporary() if out is None else Store.create(out)
 
 
-def _bring_up_to_date(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> None:
-    """Insert new cells; forget results that the caller wants made again."""
-    store.plan(plan.cells)
+def _forget(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> None:
+    """Forget results that the caller wants made again, and remember that their test splits were seen."""
     if not (retry_failed or strict_env):
         return
     results = list(store.results([cell.key for cell in plan.cells], histories=False))
@@ -192,6 +213,7 @@ def _bring_up_to_date(store: Store, plan: Plan, executor: Executor, *, strict_en
         here = _worker_environments(plan, executor)
         again |= {result.key for result in results if result.environment not in here}
     if again:
+        count_again(store, sum(result.key in again and result.ok for result in results))
         store.reset(again)
 
 

@@ -15,7 +15,7 @@ from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
 FLAGS = (
     "suite", "category", "task", "task_type", "graph", "labels", "features", "model", "protocol", "epochs",
     "hidden_channels", "lr", "weight_decay", "selection", "patience", "workers", "backend", "address", "gpus",
-    "timeout", "memory", "mirror", "root", "out", "save_predictions", "save_weights",
+    "timeout", "memory", "mirror", "root", "out", "save_predictions", "save_weights", "precision", "max_seeds",
 )  # fmt: skip
 """Flags that are keys of the configuration as they are."""
 
@@ -40,7 +40,13 @@ def run(
     ] = None,
     model: Annotated[list[str] | None, typer.Option(help="A model by name; repeat for several.")] = None,
     protocol: Annotated[str | None, typer.Option(help="'default', or 'paper' for that of GraphNetz.")] = None,
-    seeds: Annotated[str | None, typer.Option(help="How many seeds, or a list such as 0,1,5.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="How many seeds, a list such as 0,1,5, or auto.")] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="With --seeds auto: the largest difference that does not matter, such as 0.01.")
+    ] = None,
+    max_seeds: Annotated[
+        int | None, typer.Option(help="With --seeds auto: at most this many seeds per model and task (30).")
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs instead of each task's own.")] = None,
     hidden_channels: Annotated[int | None, typer.Option(help="Width of the encoders.")] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate instead of each task's own.")] = None,
@@ -95,13 +101,13 @@ def resume(
     return _run(resolved, retry_failed=retry_failed, strict_env=False, dry_run=False, as_json=as_json, quiet=quiet)
 
 
-def _seeds(text: str | None) -> int | list[int] | None:
-    if text is None:
-        return None
+def _seeds(text: str | None) -> int | list[int] | str | None:
+    if text is None or text == "auto":
+        return text
     try:
         numbers = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise UsageError(f"--seeds takes a count or a list such as 0,1,5, got {text!r}.") from None
+        raise UsageError(f"--seeds takes a count, a list such as 0,1,5, or auto, got {text!r}.") from None
     if "," in text:
         return numbers
     if not numbers:
@@ -127,6 +133,8 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
     if dry_run:
         from graphnetz.cli.show import print_estimate
 
+        if arguments["seeds"] == "auto":  # the whole budget: what is saved depends on the scores
+            arguments["seeds"] = list(range(config.max_seeds or 30))
         return print_estimate(arguments, folder, config, as_json=as_json)
     remember_folder(str(folder))
     # The folder is made and the settings written before the first cell, so that `resume` works after a crash.
@@ -135,6 +143,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
         **arguments, out=folder, workers=config.workers, backend=config.backend, address=config.address,
         gpus=config.gpus, timeout=config.timeout, memory=config.memory, save_predictions=config.save_predictions,
         save_weights=config.save_weights, strict_env=strict_env, retry_failed=retry_failed, verbose=not quiet,
+        precision=config.precision, max_seeds=config.max_seeds,
         settings={"suite": config.suite}, on_planned=lambda: write_toml(folder / "config.toml", settings),
     )  # fmt: skip
     if as_json:

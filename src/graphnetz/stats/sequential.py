@@ -316,6 +316,11 @@ def _moments(d: Floats) -> tuple[float, float, float]:
     return float(values.mean()), 0.0 if constant else float(values.std(ddof=1)), float(values.size)
 
 
+def t_p(d: npt.ArrayLike, test_ratio: float = 0.0) -> float:
+    """Two-sided p of the (corrected) t-test of differences; NaN without spread or with fewer than two."""
+    return _p_values(np.asarray(d, dtype=np.float64), math.nan, test_ratio)[0]
+
+
 def _p_values(d: Floats, margin: float, test_ratio: float) -> tuple[float, float]:
     """Two-sided p of difference, and p of equivalence (NaN without a margin)."""
     mean, sd, count = _moments(d)
