@@ -64,6 +64,8 @@ class RunConfig(BaseModel):
     lr: float | None = Field(None, gt=0)
     weight_decay: float | None = Field(None, ge=0)
     batch_size: int | None = Field(None, ge=1)
+    batch_nodes: int | None = Field(None, ge=1)
+    fanouts: list[int] | None = None
     selection: Literal["last", "best_val"] | None = None
     patience: int | None = Field(None, ge=1)
     edge_attributes: bool | None = None
@@ -121,7 +123,9 @@ class RunConfig(BaseModel):
 
     def overrides(self) -> dict[str, Any]:
         """Protocol settings: those of the named protocol, then the flags that were given."""
-        keys = ("lr", "weight_decay", "batch_size", "selection", "patience", "edge_attributes")
+        keys = (
+            "lr", "weight_decay", "batch_size", "batch_nodes", "fanouts", "selection", "patience", "edge_attributes",
+        )  # fmt: skip
         given = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
         if "hidden_channels" in self.model_fields_set:
             given["hidden_channels"] = self.hidden_channels

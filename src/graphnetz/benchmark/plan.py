@@ -16,6 +16,7 @@ from graphnetz.models import ModelSpec
 from graphnetz.records import Cell, Protocol, Task
 from graphnetz.report import TaskInfo
 from graphnetz.tasktypes import Split, known_task_type
+from graphnetz.tasktypes.sampled import SAMPLED, check_samples
 
 DEFAULT_SEEDS = tuple(range(10))
 
@@ -89,7 +90,9 @@ def resolve_protocol(task: Task, overrides: Mapping[str, Any], *, epochs: int | 
     """Task type defaults, then the task's own settings, then the caller's."""
     kind = known_task_type(task.task_type)
     base = Protocol().replace(**{**kind.defaults, "epochs": epochs or task.epochs})
-    return base.replace(**dict(task.protocol)).replace(**dict(overrides))
+    resolved = base.replace(**dict(task.protocol)).replace(**dict(overrides))
+    # Like batch_size, sampling applies where it means something: a suite may hold other task types.
+    return resolved if kind.name in SAMPLED else resolved.replace(batch_nodes=None, fanouts=None)
 
 
 def make_plan(
@@ -126,6 +129,8 @@ def make_plan(
                 continue
             merged = {**protocol, **(model_protocol or {}).get(name, {})}
             resolved = resolve_protocol(task, merged, epochs=epochs)
+            if resolved.batch_nodes is not None:
+                check_samples(first, task.name)
             cells += [_cell(keys, task, name, spec, seed, resolved, data_key) for seed in seeds]
     if protocol.get("batch_nodes") is not None and cells and all(c.protocol.batch_nodes is None for c in cells):
         raise UsageError(

@@ -25,6 +25,7 @@ from graphnetz.models.budget import budget_notes, width_for
 from graphnetz.records import Cell, CellResult, Predictions, Protocol, Task
 from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
 from graphnetz.tasktypes.loop import evaluate
+from graphnetz.tasktypes.sampled import sampled
 
 _SPLITS_KEPT = 12
 _SPLIT_BYTES = 64 * 2**20
@@ -140,7 +141,7 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
         hook(split, protocol)
         scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
         return _measured(kind, split, scores, history=getattr(model, "history", None)), model
-    return fit(kind, model, split, protocol, keep_best_weights=True), model
+    return fit(sampled(kind, protocol, model), model, split, protocol, keep_best_weights=True), model
 
 
 def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:

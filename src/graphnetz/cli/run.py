@@ -14,8 +14,8 @@ from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
 
 FLAGS = (
     "suite", "category", "task", "task_type", "graph", "labels", "features", "model", "protocol", "epochs",
-    "hidden_channels", "lr", "weight_decay", "selection", "patience", "workers", "backend", "address", "gpus",
-    "timeout", "memory", "mirror", "root", "out", "save_predictions", "save_weights", "precision", "max_seeds",
+    "hidden_channels", "lr", "weight_decay", "batch_nodes", "selection", "patience", "workers", "backend", "address",
+    "gpus", "timeout", "memory", "mirror", "root", "out", "save_predictions", "save_weights", "precision", "max_seeds",
 )  # fmt: skip
 """Flags that are keys of the configuration as they are."""
 
@@ -51,6 +51,12 @@ def run(
     hidden_channels: Annotated[int | None, typer.Option(help="Width of the encoders.")] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate instead of each task's own.")] = None,
     weight_decay: Annotated[float | None, typer.Option(help="Weight decay instead of each task's own.")] = None,
+    batch_nodes: Annotated[
+        int | None, typer.Option(help="Train on batches of this many nodes with sampled neighbours.")
+    ] = None,
+    fanouts: Annotated[
+        str | None, typer.Option(help="Neighbours sampled per node and layer, such as 10,10 (-1: all).")
+    ] = None,
     selection: Annotated[str | None, typer.Option(help="Report the 'last' epoch or the 'best_val' one.")] = None,
     patience: Annotated[
         int | None, typer.Option(help="Stop after this many epochs without a better validation.")
@@ -76,7 +82,7 @@ def run(
     from graphnetz.benchmark.config import load_config
 
     given = locals()
-    flags = {key: given[key] for key in FLAGS} | {"seeds": _seeds(seeds)}
+    flags = {key: given[key] for key in FLAGS} | {"seeds": _seeds(seeds), "fanouts": _fanouts(fanouts)}
     resolved = load_config(config, flags)
     return _run(
         resolved, retry_failed=retry_failed, strict_env=strict_env, dry_run=dry_run, as_json=as_json, quiet=quiet
@@ -113,6 +119,15 @@ def _seeds(text: str | None) -> int | list[int] | str | None:
     if not numbers:
         raise UsageError("--seeds is empty: give a count such as 10 or a list such as 0,1,5.")
     return numbers[0]
+
+
+def _fanouts(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--fanouts takes one number per layer such as 10,10, got {text!r}.") from None
 
 
 def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as_json: bool, quiet: bool) -> int:

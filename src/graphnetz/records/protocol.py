@@ -27,7 +27,9 @@ class Protocol:
     ``selection`` is ``"last"`` (the paper: metrics of the final epoch) or ``"best_val"`` (the epoch
     with the best validation metric). ``patience`` stops early when the validation metric has not
     improved for that many epochs. ``budget`` asks for a parameter count instead of a width.
-    ``edge_attributes=False`` keeps edge attributes from models that would take them.
+    ``edge_attributes=False`` keeps edge attributes from models that would take them. ``batch_nodes``
+    and ``fanouts`` train on batches of that many nodes of one graph with at most ``fanouts[h]``
+    sampled neighbours of each node ``h`` hops away (-1 takes all); None trains on the whole graph.
     """
 
     optimiser: str = "adam"
@@ -46,6 +48,8 @@ class Protocol:
     threads: int = 1
     dtype: str = "float32"
     device: str = "cpu"
+    batch_nodes: int | None = None
+    fanouts: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
@@ -56,6 +60,22 @@ class Protocol:
             raise UsageError(f"Unknown selection rule {self.selection!r}. Known: last, best_val.")
         if self.eval_every < 1 or self.batch_size < 1:
             raise UsageError("eval_every and batch_size must be at least 1.")
+        if self.fanouts is not None:
+            object.__setattr__(self, "fanouts", tuple(int(count) for count in self.fanouts))
+        self._check_sampling()
+
+    def _check_sampling(self) -> None:
+        if self.batch_nodes is None and self.fanouts is None:
+            return
+        if self.batch_nodes is None or self.fanouts is None:
+            raise UsageError(
+                f"Sampling needs both batch_nodes and fanouts, got {self.batch_nodes} and {self.fanouts}. "
+                "Give for instance batch_nodes=1024 and fanouts=(10, 10), one fan-out per layer."
+            )
+        if self.batch_nodes < 1:
+            raise UsageError(f"batch_nodes must be at least 1, got {self.batch_nodes}.")
+        if not self.fanouts or any(count < 1 and count != -1 for count in self.fanouts):
+            raise UsageError(f"fanouts must be positive, or -1 for all neighbours, one per hop; got {self.fanouts}.")
 
     def replace(self, **changes: Any) -> Protocol:
         """Return a copy with ``changes``; an unknown key is named."""
@@ -68,5 +88,11 @@ class Protocol:
         return dataclasses.replace(self, **changes)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, for hashing and for the run folder."""
-        return dataclasses.asdict(self)
+        """Return plain values, for hashing and for the run folder.
+
+        Sampling appears only where it is asked for: cells of the whole graph keep their keys.
+        """
+        values = dataclasses.asdict(self)
+        if self.batch_nodes is None:
+            del values["batch_nodes"], values["fanouts"]
+        return values

@@ -66,17 +66,18 @@ class LinkPrediction(TaskType):
         yield split.data
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
-        return self.criterion(_decode(model, model.encode(batch), split.train), split.train.label)  # type: ignore[operator]
+        return self.criterion(decode_pairs(model, model.encode(batch), split.train), split.train.label)  # type: ignore[operator]
 
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(score, as_float(target))
 
     def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
         z = model.encode(split.data)  # type: ignore[operator]
-        return {part: _decode(model, z, split.part(part)) for part in parts}
+        return {part: decode_pairs(model, z, split.part(part)) for part in parts}
 
 
-def _decode(model: nn.Module, z: Tensor, pairs: Pairs) -> Tensor:
+def decode_pairs(model: nn.Module, z: Tensor, pairs: Pairs) -> Tensor:
+    """Scores of ``pairs`` from the nodes' embeddings, with relations where there are any."""
     if pairs.relation is None:
         return model.decode(z, pairs.index)  # type: ignore[operator,no-any-return]
     return model.decode(z, pairs.index, pairs.relation)  # type: ignore[operator,no-any-return]

@@ -106,7 +106,7 @@ def restricted(model: nn.Module, split: Split) -> Data | None:
     The mathematics is that of the whole graph; nodes more than one hop per layer away from every
     training node are simply not computed. None where the kernels or the model do not allow it.
     """
-    layers = getattr(model, "layers", None)
+    layers = declared_layers(model)
     data = split.data
     if not layers or data.get("edge_weight") is not None or data.get("edge_attr") is not None:
         return None
@@ -123,6 +123,15 @@ def restricted(model: nn.Module, split: Split) -> Data | None:
         split.cache[key] = Data(x=field.rows(features), field=field) if small else None
     chosen: Data | None = split.cache[key]
     return chosen
+
+
+def declared_layers(model: Any) -> tuple[Any, ...]:
+    """The convolutions of a model whose class declares them as the property ``layers``.
+
+    A module list of that name in a user's model says nothing about what its ``forward`` reads, so it
+    does not count.
+    """
+    return tuple(model.layers) if isinstance(getattr(type(model), "layers", None), property) else ()
 
 
 def _single(packed: PackedGraphs, y: Tensor) -> Any:
