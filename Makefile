@@ -6,7 +6,7 @@ OUT ?= runs/default
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench chaos golden calibrate browser clean
+.PHONY: help install run test lint format docs bench chaos golden calibrate browser latex clean
 
 help:
 	@echo "make run        set up, run the default benchmark offline, write a report to $(OUT)"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint       ruff, mypy, import contracts"
 	@echo "make docs       build the documentation site"
 	@echo "make browser    look at the report in a real browser"
+	@echo "make latex      compile what the report writes for papers"
 	@echo "make bench | chaos | golden | calibrate   the long runs"
 
 # The stamp is written last: an interrupted install is repeated, not trusted.
@@ -56,7 +57,11 @@ bench: install
 	$(BIN)/python benchmarks/bench_rings.py
 	$(BIN)/python benchmarks/bench_engine.py store
 
-chaos: install
+latex: install
+	sh scripts/latex.sh
+	$(BIN)/python -m pytest -m latex tests/report $(PYTEST_ARGS)
+
+chaos: install latex
 	$(BIN)/python benchmarks/chaos.py
 
 golden: install

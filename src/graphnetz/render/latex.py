@@ -13,11 +13,14 @@ from graphnetz.render import escape
 from graphnetz.render.style import ALMOND, KHAKI
 from graphnetz.render.views import BothView, CellView, Grid, PairView, TaskRow, number, p_value
 
+LONG = 36
+"""Rows beyond which a table does not fit a page and is broken over several."""
+
 _Pick = Callable[[TaskRow, Mapping[str, str]], str]
 
 PREAMBLE = (
     "% Needs in the preamble: \\usepackage[T1]{fontenc} \\usepackage[utf8]{inputenc} \\usepackage{textcomp}\n"
-    "% \\usepackage{booktabs} \\usepackage[table]{xcolor}\n"
+    "% \\usepackage{booktabs,longtable,graphicx} \\usepackage[table]{xcolor}\n"
     f"\\providecolor{{khaki}}{{HTML}}{{{KHAKI[1:]}}}\n"
     f"\\providecolor{{almond}}{{HTML}}{{{ALMOND[1:]}}}\n"
 )
@@ -192,8 +195,19 @@ def _shaded(p: float, significant: bool) -> str:
 def _table(columns: str, head: Sequence[str], lines: Sequence[str], caption: str, label: str) -> str:
     safe = "".join(char for char in escape.clean(label) if char.isascii() and (char.isalnum() or char in ":-."))
     size = r"\small" if len(head) <= 8 else r"\scriptsize"
-    rows = "\n".join([" & ".join(head) + r" \\", r"\midrule", *lines])
+    title = " & ".join(head) + r" \\"
+    rows = "\n".join(lines)
+    if sum(line.endswith(r"\\") for line in lines) > LONG:
+        return (
+            f"{PREAMBLE}\\begingroup\n{size}\n\\setlength{{\\LTcapwidth}}{{\\linewidth}}\n"
+            f"\\begin{{longtable}}{{{columns}}}\n\\caption{{{caption}}}\\label{{{safe}}}\\\\\n"
+            f"\\toprule\n{title}\n\\midrule\n\\endfirsthead\n\\toprule\n{title}\n\\midrule\n\\endhead\n"
+            f"\\midrule\n\\endfoot\n\\bottomrule\n\\endlastfoot\n{rows}\n\\end{{longtable}}\n\\endgroup\n"
+        )
+    # A table wider than the line is made smaller, one that fits is left alone.
+    fit = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
     return (
-        f"{PREAMBLE}\\begin{{table}}[t]\n\\centering\n{size}\n\\caption{{{caption}}}\n\\label{{{safe}}}\n"
-        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{rows}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
+        f"{PREAMBLE}\\begin{{table}}[t]\n\\centering\n{size}\n\\caption{{{caption}}}\n\\label{{{safe}}}\n{fit}\n"
+        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{title}\n\\midrule\n{rows}\n\\bottomrule\n\\end{{tabular}}}}\n"
+        "\\end{table}\n"
     )

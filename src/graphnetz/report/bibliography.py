@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 
@@ -97,7 +98,75 @@ MODELS: dict[str, tuple[str, dict[str, str]]] = {
         "title": "Learning with Local and Global Consistency",
         "booktitle": "Advances in Neural Information Processing Systems", "year": "2004",
     }),
+    "ChebNet": ("defferrard2016", {
+        "author": "Defferrard, Micha{\\\"e}l and Bresson, Xavier and Vandergheynst, Pierre",
+        "title": "Convolutional Neural Networks on Graphs with Fast Localized Spectral Filtering",
+        "booktitle": "Advances in Neural Information Processing Systems", "year": "2016",
+    }),
+    "EGC": ("tailor2022", {
+        "author": "Tailor, Shyam A. and Opolka, Felix L. and Li{\\`o}, Pietro and Lane, Nicholas D.",
+        "title": "Do We Need Anisotropic Graph Neural Networks?",
+        "booktitle": "International Conference on Learning Representations", "year": "2022",
+    }),
+    "PNA": ("corso2020", {
+        "author": "Corso, Gabriele and Cavalleri, Luca and Beaini, Dominique and Li{\\`o}, Pietro and "
+        "Veli{\\v{c}}kovi{\\'c}, Petar",
+        "title": "Principal Neighbourhood Aggregation for Graph Nets",
+        "booktitle": "Advances in Neural Information Processing Systems", "year": "2020",
+    }),
+    "SGC": ("wu2019", {
+        "author": "Wu, Felix and Souza, Amauri and Zhang, Tianyi and Fifty, Christopher and Yu, Tao and Weinberger, "
+        "Kilian",
+        "title": "Simplifying Graph Convolutional Networks",
+        "booktitle": "International Conference on Machine Learning", "year": "2019",
+    }),
+    "DGI": ("velickovic2019", {
+        "author": "Veli{\\v{c}}kovi{\\'c}, Petar and Fedus, William and Hamilton, William L. and Li{\\`o}, Pietro and "
+        "Bengio, Yoshua and Hjelm, R Devon",
+        "title": "Deep Graph Infomax", "booktitle": "International Conference on Learning Representations",
+        "year": "2019",
+    }),
+    "Node2Vec": ("grover2016", {
+        "author": "Grover, Aditya and Leskovec, Jure", "title": "node2vec: Scalable Feature Learning for Networks",
+        "booktitle": "ACM SIGKDD International Conference on Knowledge Discovery and Data Mining", "year": "2016",
+    }),
+    "GraRep": ("cao2015", {
+        "author": "Cao, Shaosheng and Lu, Wei and Xu, Qiongkai",
+        "title": "{GraRep}: Learning Graph Representations with Global Structural Information",
+        "booktitle": "ACM International Conference on Information and Knowledge Management", "year": "2015",
+    }),
+    "RingGNN": ("chen2019", {
+        "author": "Chen, Zhengdao and Villar, Soledad and Chen, Lei and Bruna, Joan",
+        "title": "On the Equivalence Between Graph Isomorphism Testing and Function Approximation with {GNNs}",
+        "booktitle": "Advances in Neural Information Processing Systems", "year": "2019",
+    }),
+    "3WLGNN": ("maron2019", {
+        "author": "Maron, Haggai and Ben-Hamu, Heli and Serviansky, Hadar and Lipman, Yaron",
+        "title": "Provably Powerful Graph Networks",
+        "booktitle": "Advances in Neural Information Processing Systems", "year": "2019",
+    }),
+    "AdamicAdar": ("adamic2003", {
+        "author": "Adamic, Lada A. and Adar, Eytan", "title": "Friends and Neighbors on the Web",
+        "journal": "Social Networks", "volume": "25", "number": "3", "pages": "211--230", "year": "2003",
+    }),
+    "ResourceAllocation": ("zhou2009", {
+        "author": "Zhou, Tao and L{\\\"u}, Linyuan and Zhang, Yi-Cheng",
+        "title": "Predicting Missing Links via Local Information", "journal": "The European Physical Journal B",
+        "volume": "71", "number": "4", "pages": "623--630", "year": "2009",
+    }),
+    "Jaccard": ("libennowell2007", {
+        "author": "Liben-Nowell, David and Kleinberg, Jon", "title": "The Link-Prediction Problem for Social Networks",
+        "journal": "Journal of the American Society for Information Science and Technology", "volume": "58",
+        "number": "7", "pages": "1019--1031", "year": "2007",
+    }),
+    "SpectralEmbedding": ("belkin2003", {
+        "author": "Belkin, Mikhail and Niyogi, Partha",
+        "title": "{Laplacian} Eigenmaps for Dimensionality Reduction and Data Representation",
+        "journal": "Neural Computation", "volume": "15", "number": "6", "pages": "1373--1396", "year": "2003",
+    }),
 }  # fmt: skip
+MODELS["DegreeProduct"] = MODELS["Jaccard"]
+"""Both heuristics are those of the same study."""
 
 
 def model_key(name: str) -> str | None:
@@ -107,8 +176,10 @@ def model_key(name: str) -> str | None:
 
 
 def dataset_key(name: str) -> str:
-    """BibTeX key of a dataset: letters, digits and dashes of its name."""
-    return "data-" + (re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower() or "unnamed")
+    """BibTeX key of a dataset: letters, digits and dashes of its name, and a digest where that is not all of it."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:40]
+    whole = plain and plain == name.lower().replace("_", "-")
+    return f"data-{plain}" if whole else f"data-{plain or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
 def bibtex(tests: Iterable[str], models: Iterable[str], datasets: Mapping[str, str]) -> str:
@@ -116,12 +187,18 @@ def bibtex(tests: Iterable[str], models: Iterable[str], datasets: Mapping[str, s
     out = [_entry(*_named(key, TESTS[key])) for key in dict.fromkeys(tests)]
     used = dict.fromkeys(key for key in map(model_key, models) if key)
     by_key = dict(MODELS.values())
-    out += [_entry(key, "inproceedings", by_key[key]) for key in used]
-    for name, citation in datasets.items():
-        fields = {"title": escape.latex(name), "note": escape.latex(citation, width=1000)}
+    out += [_entry(key, "article" if "journal" in by_key[key] else "inproceedings", by_key[key]) for key in used]
+    for key, (name, citation) in {dataset_key(name): (name, text) for name, text in datasets.items()}.items():
+        fields = {"key": key, "title": _field(name), "note": _field(citation, width=1000)}
         year = re.findall(r"\b(?:19|20)\d\d\b", citation)
-        out.append(_entry(dataset_key(name), "misc", fields | ({"year": year[-1]} if year else {})))
+        out.append(_entry(key, "misc", fields | ({"year": year[-1]} if year else {})))
     return "\n".join(out)
+
+
+def _field(text: str, *, width: int = 60) -> str:
+    """Escaped for LaTeX and for BibTeX, which counts an escaped brace like any other."""
+    plain = escape.latex(text, width=width)
+    return plain.replace("\\{", "\\textbraceleft{}").replace("\\}", "\\textbraceright{}")
 
 
 def _named(key: str, entry: tuple[str, dict[str, str]]) -> tuple[str, str, dict[str, str]]:

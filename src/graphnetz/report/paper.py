@@ -158,14 +158,29 @@ def _finished(report: BenchmarkReport) -> str:
     return f"Of {total} cells {failed} failed and are missing from the means."
 
 
+FIGURE_WORDS = {
+    "critical_difference": "Mean ranks over tasks; lower is better. Models joined by a bar cannot be told apart.",
+    "dashboard": "Means with 95 % intervals over seeds, one panel per task.",
+    "forest": "Means with 95 % intervals over seeds, one row per task.",
+    "bars": "Means with 95 % intervals over seeds, one panel per metric.",
+    "pairwise_matrix": "Differences between models by task; a framed cell is significant after Holm's correction.",
+    "pairwise_list": "Differences between models with their intervals.",
+    "learning_curves": "Mean over seeds and 95 % interval, epoch by epoch.",
+}
+
+
 def _document(report: BenchmarkReport) -> str:
+    fit = "width=\\linewidth,height=0.82\\textheight,keepaspectratio"
     figures = "\n".join(
-        f"\\begin{{figure}}\\centering\\includegraphics[width=\\linewidth]{{figures/{plan.name}.pdf}}\\end{{figure}}"
+        f"\\begin{{figure}}\\centering\\includegraphics[{fit}]{{figures/{plan.name}.pdf}}\n"
+        f"\\caption{{{escape.latex(FIGURE_WORDS[plan.name], width=400)}}}\\label{{fig:{plan.name.replace('_', '-')}}}"
+        "\\end{figure}"
         for plan in figure_plans(report)
     )
     return f"""\\documentclass{{article}}
 \\usepackage[T1]{{fontenc}}\\usepackage[utf8]{{inputenc}}\\usepackage{{textcomp}}
-\\usepackage{{booktabs,graphicx}}\\usepackage[table]{{xcolor}}\\usepackage[landscape,margin=2cm]{{geometry}}
+\\IfFileExists{{lmodern.sty}}{{\\usepackage{{lmodern}}}}{{}}
+\\usepackage{{booktabs,longtable,graphicx}}\\usepackage[table]{{xcolor}}\\usepackage[landscape,margin=2cm]{{geometry}}
 \\begin{{document}}
 \\section*{{Methods}}
 \\input{{methods.tex}}

@@ -37,11 +37,21 @@ def _floats(values: Any) -> Any:
 @FIGURES.register("bar")
 @styled
 def bar(data: Mapping[str, Any]) -> tuple[Figure, Axes]:
-    """``labels``, ``values``, optional ``low`` and ``high``: horizontal bars."""
+    """``labels``, ``values``, optional ``low`` and ``high``: horizontal bars; ``lines``: name -> value to compare with.
+
+    ``dots`` draws points in place of bars, for values that have no meaningful zero to start from.
+    """
     labels, values = list(data["labels"]), _floats(data["values"])
     figure, axes = base.own_axes(None, width=6.4, height=0.28 * len(labels) + 1.0)
     y = np.arange(len(labels))
-    axes.barh(y, values, color=palette(1)[0].colour, height=0.7)
+    if data.get("dots"):
+        axes.plot(values, y, "o", color=palette(1)[0].colour, ms=5.5, zorder=3)
+    else:
+        axes.barh(y, values, color=palette(1)[0].colour, height=0.7)
+    for (name, value), style in zip(data.get("lines", {}).items(), ("--", ":", "-."), strict=False):
+        axes.axvline(value, color="#555555", lw=1.0, ls=style, zorder=0, label=escape.plot(name))
+    if data.get("lines"):
+        figure.legend(loc="outside upper center", ncols=3)
     if "low" in data and "high" in data:
         error = np.vstack([values - _floats(data["low"]), _floats(data["high"]) - values]).clip(min=0.0)
         axes.errorbar(values, y, xerr=error, fmt="none", ecolor="#222222", elinewidth=0.9, capsize=2)
