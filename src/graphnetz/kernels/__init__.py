@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphnetz.kernels.arcs import gated_mean, neighbour_sum, norm_relu_add, row_sum
     from graphnetz.kernels.attention import dot_attention, gat_attention
     from graphnetz.kernels.auc import (
         average_precision,
@@ -45,9 +46,10 @@ if TYPE_CHECKING:
         torch_dropout_stream,
         usable,
     )
-    from graphnetz.kernels.structure import Structure, structure_of
+    from graphnetz.kernels.structure import Structure, TensorCache, structure_of
 
 _HOME = {
+    "arcs": ("gated_mean", "neighbour_sum", "norm_relu_add", "row_sum"),
     "auc": ("average_precision", "average_precision_pairs", "hits_at_k", "roc_auc", "roc_auc_pairs"),
     "attention": ("dot_attention", "gat_attention"),
     "drop": ("dropout", "elu_dropout", "relu_dropout"),
@@ -73,7 +75,7 @@ _HOME = {
     ),
     "receptive": ("ReceptiveField", "at_layer", "receptive_field"),
     "runtime": ("enabled", "is_enabled", "load", "reuse_memory", "set_enabled", "torch_dropout_stream", "usable"),
-    "structure": ("Structure", "structure_of"),
+    "structure": ("Structure", "TensorCache", "structure_of"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -81,6 +83,7 @@ __all__ = [
     "ReceptiveField",
     "SparseFeatures",
     "Structure",
+    "TensorCache",
     "at_layer",
     "average_precision",
     "average_precision_pairs",
@@ -92,6 +95,7 @@ __all__ = [
     "enabled",
     "gat_attention",
     "gat_conv",
+    "gated_mean",
     "gcn_aggregate",
     "gcn_conv",
     "gin_conv",
@@ -102,6 +106,8 @@ __all__ = [
     "max_aggregate",
     "mean_aggregate",
     "message_passing",
+    "neighbour_sum",
+    "norm_relu_add",
     "pair_scores",
     "propagated_features",
     "receptive_field",
@@ -109,6 +115,7 @@ __all__ = [
     "reuse_memory",
     "roc_auc",
     "roc_auc_pairs",
+    "row_sum",
     "sage_conv",
     "set_enabled",
     "sparse_linear",

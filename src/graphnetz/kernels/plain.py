@@ -68,7 +68,10 @@ def dot_attention(
 
 
 def differentiable_gradients(
-    function: Callable[..., Tensor], inputs: Sequence[Tensor], needed: Sequence[bool], grad: Tensor
+    function: Callable[..., Tensor | tuple[Tensor, ...]],
+    inputs: Sequence[Tensor],
+    needed: Sequence[bool],
+    grad: Tensor | tuple[Tensor, ...],
 ) -> list[Tensor | None]:
     """Gradients of ``function(*inputs)`` that can be differentiated again.
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.utils import one_hot, scatter
 
+import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz.models.spec import MODELS, ModelSpec
 from graphnetz.tasktypes.encodings import positions
@@ -47,7 +48,7 @@ def register_variant(name: str, cls: type, task_types: frozenset[str] = SPARSE_T
 
 def total(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Sum rows that share an index."""
-    return values.new_zeros(size, *values.shape[1:]).index_add_(0, index, values)
+    return kernels.row_sum(values, index, size)
 
 
 def degree(index: Tensor, size: int, like: Tensor) -> Tensor:
@@ -154,12 +155,15 @@ class EdgeInput(nn.Module):
         self.wide = (num_bond_types or edge_dim or edge_ones) if self.real else (num_bond_types or edge_ones)
         self.linear = nn.Linear(self.wide, width, bias=num_bond_types is None)
 
+    def rows(self, data: Data, like: Tensor) -> Tensor:
+        """One row per edge, or one for all of them where they are a constant."""
+        return self.linear(like.new_ones(1, self.wide)) if not self.real else self(data, like)  # type: ignore[no-any-return]
+
     def forward(self, data: Data, like: Tensor) -> Tensor:
         """One row per edge."""
         edges = data.edge_index.size(1)
         if not self.real:
-            row: Tensor = self.linear(like.new_ones(1, self.wide))
-            return row.expand(edges, -1)
+            return self.rows(data, like).expand(edges, -1)
         attr = data.edge_attr
         if attr is None:
             raise UsageError("This model was built with edge features, but the graph has no edge_attr.")
@@ -201,7 +205,10 @@ class Network(nn.Module):
 
 def finish(h: Tensor, before: Tensor, norm: nn.Module | None, dropout: float, *, training: bool) -> Tensor:
     """Batch norm, ReLU, residual where the widths agree, dropout: the end of most layers."""
-    h = torch.relu(h if norm is None else norm(h))
-    if h.shape == before.shape:
-        h = before + h
+    added = before if before.size(-1) == h.size(-1) else None
+    if isinstance(norm, nn.BatchNorm1d):
+        h = kernels.norm_relu_add(h, added, norm)
+    else:
+        h = torch.relu(h if norm is None else norm(h))
+        h = h if added is None else added + h
     return nn.functional.dropout(h, dropout, training)

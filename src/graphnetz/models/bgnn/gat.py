@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import GATConv
 
+import graphnetz.kernels as kernels
 from graphnetz.models.bgnn._frame import SPARSE_TASKS, Head, Network, NodeInput, PEMode, level_of
 from graphnetz.models.spec import register_model
 
@@ -21,7 +22,7 @@ class GATLayer(nn.Module):
 
     def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
         """One layer."""
-        mixed = self.conv(F.dropout(h, self.dropout, self.training), edge_index)
+        mixed = kernels.message_passing(self.conv, F.dropout(h, self.dropout, self.training), edge_index)
         return h + F.elu(self.norm(mixed))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz.models.bgnn._frame import (
     SPARSE_TASKS,
@@ -17,7 +17,6 @@ from graphnetz.models.bgnn._frame import (
     finish,
     level_of,
     register_variant,
-    total,
 )
 from graphnetz.models.bgnn.sage import Variant
 from graphnetz.models.spec import register_model
@@ -40,20 +39,16 @@ class GatedGCNLayer(nn.Module):
         self.edge_norm = nn.BatchNorm1d(width) if stateful else None
         self.dropout = dropout
 
-    def forward(self, h: Tensor, e: Tensor, edge_index: Tensor) -> tuple[Tensor, Tensor]:
-        """New node and edge rows."""
-        source, target = edge_index
-        messages, after = self.other(h)[source], e
+    def forward(self, h: Tensor, e: Tensor, edge_index: Tensor, *, last: bool = False) -> tuple[Tensor, Tensor]:
+        """New node and edge rows; ``e`` may be one row for all edges. The last layer leaves the edges as they are."""
         if self.gate_source is None or self.gate_target is None:
-            mixed = total(messages, target, h.size(0))
+            mixed, after = kernels.neighbour_sum(edge_index, self.other(h)), e
         else:
-            gate = self.gate_source(h)[source] + self.gate_target(h)[target]
-            if self.gate_edge is not None:
-                gate = gate + self.gate_edge(e)
-                after = finish(gate, e, self.edge_norm, self.dropout, training=self.training)
-            sigma = torch.sigmoid(gate)
-            weighed = total(sigma * messages, target, h.size(0))
-            mixed = weighed / (total(sigma, target, h.size(0)) + EPSILON)
+            left, right = self.gate_source(h), self.gate_target(h)
+            edge = h.new_zeros(1, h.size(1)) if self.gate_edge is None else self.gate_edge(e)
+            mixed, gate = kernels.gated_mean(edge_index, edge, left, right, self.other(h), eps=EPSILON)
+            stays = last or self.gate_edge is None
+            after = e if stays else finish(gate, e, self.edge_norm, self.dropout, training=self.training)
         return finish(self.own(h) + mixed, h, self.norm, self.dropout, training=self.training), after
 
 
@@ -98,9 +93,9 @@ class GatedGCN(Network):
     def states(self, data: Data) -> Tensor:
         """Node embeddings after the last layer."""
         h = self.embed(data)
-        e = self.edge_embed(data, h)
-        for block in self.blocks:
-            h, e = block(h, e, data.edge_index)
+        e = self.edge_embed.rows(data, h)
+        for number, block in enumerate(self.blocks, start=1):
+            h, e = block(h, e, data.edge_index, last=number == len(self.blocks))
         out: Tensor = h
         return out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+import graphnetz.kernels as kernels
 from graphnetz.models.bgnn._frame import (
     SPARSE_TASKS,
     Head,
@@ -14,9 +15,24 @@ from graphnetz.models.bgnn._frame import (
     finish,
     level_of,
     register_variant,
-    total,
 )
 from graphnetz.models.spec import register_model
+
+_KEPT = kernels.TensorCache()
+
+
+def arc_weights(edge_index: Tensor, like: Tensor, *, vanilla: bool) -> Tensor:
+    """Weight of every arc, computed once for all layers that see the same edge index."""
+    slot, key = _KEPT.slot(edge_index), (vanilla, like.size(0), like.dtype)
+    if key not in slot:
+        source, target = edge_index
+        into = degree(target, like.size(0), like).clamp_(min=1)
+        if vanilla:
+            slot[key] = into.reciprocal()[target]
+        else:
+            slot[key] = degree(source, like.size(0), like).clamp_(min=1).rsqrt()[source] * into.rsqrt()[target]
+    found: Tensor = slot[key]
+    return found
 
 
 class GCNLayer(nn.Module):
@@ -33,14 +49,7 @@ class GCNLayer(nn.Module):
 
     def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
         """One layer with norm, ReLU and residual."""
-        source, target = edge_index
-        nodes = h.size(0)
-        into = degree(target, nodes, h).clamp_(min=1)
-        if self.vanilla:
-            mixed = total(h[source], target, nodes) / into.unsqueeze(1)
-        else:
-            out = degree(source, nodes, h).clamp_(min=1)
-            mixed = total((h * out.rsqrt().unsqueeze(1))[source], target, nodes) * into.rsqrt().unsqueeze(1)
+        mixed = kernels.neighbour_sum(edge_index, h, weight=arc_weights(edge_index, h, vanilla=self.vanilla))
         return finish(self.linear(mixed), h, self.norm, self.dropout, training=self.training)
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+import graphnetz.kernels as kernels
 from graphnetz.models.bgnn._frame import (
     SPARSE_TASKS,
     Head,
@@ -19,7 +20,6 @@ from graphnetz.models.bgnn._frame import (
     finish,
     level_of,
     pool,
-    total,
 )
 from graphnetz.models.spec import register_model
 
@@ -36,8 +36,7 @@ class GINLayer(nn.Module):
 
     def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
         """One layer."""
-        source, target = edge_index
-        mixed = (1 + self.eps) * h + total(h[source], target, h.size(0))
+        mixed = (1 + self.eps) * h + kernels.neighbour_sum(edge_index, h)
         return finish(self.mlp(mixed), h, self.norm, self.dropout, training=self.training)
 
 

@@ -56,9 +56,9 @@ class GatedGCNRecurrent(_Recurrent):
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:
         """Return node outputs and graph outputs."""
         h = self.embed(data)
-        e = self.edge_embed(data, h)
-        for block in self.blocks:
-            mixed, e = block(h, e, data.edge_index)
+        e = self.edge_embed.rows(data, h)
+        for number, block in enumerate(self.blocks, start=1):
+            mixed, e = block(h, e, data.edge_index, last=number == len(self.blocks))
             h = self.gru(h, mixed)
         return self.node(h), self.graph(self.pooled(h, data))
 
