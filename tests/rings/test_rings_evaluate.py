@@ -13,7 +13,8 @@ from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz.benchmark import get_split, run_benchmark
 from graphnetz.records import CellResult, Predictions, Section, Task
 from graphnetz.render.plots import draw_figure
-from graphnetz.rings import PRESETS, Tuning, compare_paper, evaluate, profile, published_scores
+from graphnetz.report.sections import read_sections
+from graphnetz.rings import PRESETS, Tuning, compare_judgement, compare_paper, evaluate, profile, published_scores
 from graphnetz.rings import figures as figs
 from graphnetz.rings.evaluate import judge, mode_scores
 from graphnetz.rings.presets import tuning_of
@@ -191,14 +192,23 @@ def test_comparison_with_the_paper(gammas):
     frame = compare_paper(result)
     row = frame[(frame.model == "GCN") & (frame["mode"] == "cf")]
     assert row.paper_mean.item() == 0.842
+    assert row.finer_mean.item() == 0.834
     assert len(frame) == 12
+    judged = compare_judgement(result).set_index("")
+    assert judged.loc["relation (acc)"].tolist() == ["o > cg/rg > eg > cf > rf", "cf/cg/o/rg > eg > rf"]
+    assert judged.loc["structure", "paper"] == "(un)informative"  # above on AUROC, not on accuracy
+    assert judged.loc["features", "paper"] == "uninformative"
+    assert judged.loc["verdict", "paper"] == "realign"
+    captions = [table.caption for table in result.to_section().tables]
+    assert any("Judgement beside" in caption for caption in captions)
+    assert compare_judgement(judge("toy", cells(), complementarity=gammas, metrics=("acc",))) is None
 
 
-def test_through_the_engine():
+def test_through_the_engine(tmp_path):
     settings = {"epochs": 2, "runs": 2, "search": {}, "protocol": {"hidden_channels": 8, "batch_size": 16}}
     options = {"models": ("GCN",), "tuning": settings, "backend": "serial", "verbose": False}
     task = Task("molecules", "graph_cls", load_molecules)
-    result = evaluate(task, modes=("o", "eg", "rf"), **options)
+    result = evaluate(task, modes=("o", "eg", "rf"), out=tmp_path, **options)
     assert set(result.separability) == {"acc", "auc"}
     assert result.separability["acc"].runs == {"o": 2, "eg": 2, "rf": 2}
     assert result.provisional
@@ -207,6 +217,18 @@ def test_through_the_engine():
     assert result.agreement is not None
     assert set(result.agreement.names) == {"o/GCN", "eg/GCN", "rf/GCN"}
     assert result.to_section().extra["provisional"]
+    again = evaluate(task, modes=("o", "eg", "rf"), out=tmp_path, **options)
+    assert again.scores == result.scores
+    assert again.relations == result.relations
+    (section,) = read_sections(tmp_path)
+    assert section == Section.from_json(json.loads(json.dumps(result.to_section().to_json())))
+    page = (tmp_path / "report.html").read_text()
+    assert "Is molecules fit to judge models?" in page
+    assert "not drawn" not in page
+    captions = " ".join(table.caption for table in section.tables)
+    assert "The 30 graphs" in captions
+    assert "first run" in captions
+    assert [figure.kind for figure in section.figures][-2:] == ["heatmap", "heatmap"]
     with pytest.raises(UsageError, match="must hold 'o'"):
         evaluate(task, modes=("eg",), **options)
 

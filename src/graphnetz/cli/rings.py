@@ -100,16 +100,50 @@ def evaluate(
     as_json: AsJson = False,
 ) -> int:
     """Train on original and perturbed data and say: keep, realign or deprecate."""
-    from graphnetz.rings import compare_paper as compare
     from graphnetz.rings import evaluate as judge
 
     models = tuple(model) if model else ("GCN", "GAT", "GIN")
-    result = judge(name, models=models, tuning=tuning, runs=runs, workers=workers, backend=backend, out=out, root=root)
-    rows = {"verdict": result.verdict, "reason": result.reason, "relations": dict(result.relations)}
-    _print(rows, as_json, [result.paragraph, f"Verdict: {result.verdict}"])
+    result = judge(
+        name,
+        models=models,
+        tuning=tuning,
+        runs=runs,
+        workers=workers,
+        backend=backend,
+        out=out,
+        root=root,
+        verbose=not as_json,
+    )
+    rows = {
+        "verdict": result.verdict, "reason": result.reason, "provisional": result.provisional,
+        "relations": dict(result.relations), "structure": result.assessment.structure,
+        "features": result.assessment.features, "score": result.assessment.score,
+        "diversity": dict(result.diversity.mean), "notes": list(result.notes),
+    }  # fmt: skip
+    lines = [result.paragraph, *result.notes, f"Verdict: {result.verdict}"]
+    if out is not None:
+        lines.append(f"Page: {Path(out) / 'report.html'}")
     if compare_paper:
-        print(compare(result).to_string())
+        lines += _beside_paper(result, rows)
+    _print(rows, as_json, lines)
     return OK
+
+
+def _beside_paper(result: Any, rows: dict[str, Any]) -> list[str]:
+    """Add the paper's judgement and scores to what is printed."""
+    from graphnetz.rings import compare_judgement
+    from graphnetz.rings import compare_paper as compare
+
+    judged = compare_judgement(result)
+    if judged is None:
+        rows["paper"] = None
+        return [f"The paper does not treat {result.name}."]
+    scores = compare(result)
+    rows["paper"] = {
+        "judgement": judged.to_dict("records"),
+        "scores": scores.astype(object).where(scores.notna(), None).to_dict("records"),
+    }
+    return ["", judged.to_string(index=False), "", scores.round(3).to_string(index=False)]
 
 
 def _print(rows: dict[str, Any], as_json: bool, lines: list[str]) -> None:

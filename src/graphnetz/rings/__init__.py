@@ -31,7 +31,7 @@ from graphnetz.rings.perturbations import (
     perturbation,
 )
 from graphnetz.rings.presets import PRESETS, Tuning
-from graphnetz.rings.published import compare_paper, published_scores
+from graphnetz.rings.published import compare_judgement, compare_paper, published_scores
 from graphnetz.rings.rules import Assessment, assess, taxonomy
 from graphnetz.rings.separability import SeparabilityResult, separability
 from graphnetz.rings.spaces import FEATURES, STRUCTURES, structure_metric
@@ -69,6 +69,7 @@ __all__ = [
     "agreement",
     "assess",
     "by_split",
+    "compare_judgement",
     "compare_paper",
     "complementarity",
     "correct_examples",

@@ -15,15 +15,17 @@ from torch_geometric.data import Data
 from graphnetz._core.errors import UsageError
 from graphnetz.metrics import METRICS
 from graphnetz.records import CellResult, Task
+from graphnetz.report.sections import combine, write_section
 from graphnetz.rings._batches import stream
 from graphnetz.rings.agreement import AgreementResult, agreement, correct_examples, correlate
 from graphnetz.rings.complementarity import ComplementarityProfile, RingsWarning, profile
 from graphnetz.rings.diversity import DiversityResult, to_diversity
 from graphnetz.rings.evaluation import DatasetEvaluation, ModeScore
+from graphnetz.rings.figures import metric_grid
 from graphnetz.rings.presets import Tuning, tuning_of
 from graphnetz.rings.rules import assess
 from graphnetz.rings.separability import SeparabilityResult, separability
-from graphnetz.rings.statistics import ego_graphs
+from graphnetz.rings.statistics import dataset_statistics, ego_graphs
 from graphnetz.rings.study import MODES
 from graphnetz.rings.tasks import degree_features, perturb_task
 
@@ -31,6 +33,8 @@ DENSE_ARCS = 2_000_000
 """A complete graph with more arcs than this is not among the default modes of a task on one graph."""
 DENSE_FEATURES = 64_000_000
 """Nor are node identities with more numbers than this."""
+GRID_WORK = 10**10
+"""Sum of cubed sizes up to which complementarity is also taken in other metric spaces."""
 
 
 def evaluate(
@@ -74,6 +78,7 @@ def evaluate(
     -------
     DatasetEvaluation
         Separability on every metric, informativeness, diversity, agreement, correlation, verdict.
+        With ``out`` the run folder's page shows it.
 
     Notes
     -----
@@ -111,7 +116,7 @@ def evaluate(
     )
     if whole is not None:
         notes = (*notes, f"Complementarity and diversity are taken over {len(graphs)} ego-graphs of two hops.")
-    return judge(
+    found = judge(
         original.name,
         report.results,
         complementarity=profile(graphs, perturbations=tuple(dict.fromkeys((*codes, "ef", "eg"))), name=original.name),
@@ -122,6 +127,27 @@ def evaluate(
         within_runs=within_runs,
         notes=(*notes, *(note for note in (chosen.note,) if note)),
     )
+    found = dataclasses.replace(found, **_described(graphs, tasks[0], root))
+    if out is not None:
+        # The page was written when the runs ended; now it also says what they mean.
+        section = found.to_section()
+        write_section(out, section)
+        report.sections = combine(report.sections, [section])
+        report.write(out)
+    return found
+
+
+def _described(graphs: list[Data], task: Task, root: str) -> dict[str, Any]:
+    """Describe the original graphs: statistics, other metric spaces, and the first run's split of them."""
+    from graphnetz.benchmark import get_split
+
+    out: dict[str, Any] = {"statistics": dataset_statistics(graphs)}
+    if sum(int(data.num_nodes or 0) ** 3 for data in graphs) <= GRID_WORK:
+        out["grid"] = metric_grid(graphs)
+    if task.task_type in ("graph_cls", "graph_reg"):
+        split = get_split(task, 0, root=root)
+        out["parts"] = {part: split.part(part).tolist() for part in ("train", "val", "test")}
+    return out
 
 
 def _default_modes(whole: Data | None) -> tuple[tuple[str, ...], tuple[str, ...]]:

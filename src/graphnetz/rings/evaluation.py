@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from graphnetz.metrics import label_of
-from graphnetz.records import Figure, Section, Table
+from graphnetz.records import Section
 from graphnetz.rings.agreement import AgreementResult, CorrelationResult, overall_symbol
 from graphnetz.rings.complementarity import ComplementarityProfile
 from graphnetz.rings.diversity import DiversityResult
+from graphnetz.rings.figures import Grid, evaluation_figures
 from graphnetz.rings.rules import Assessment, Verdict, taxonomy
 from graphnetz.rings.separability import SeparabilityResult
+from graphnetz.rings.statistics import DatasetStatistics
+from graphnetz.rings.tables import evaluation_tables, plain
 
 ADVICE: dict[Verdict, str] = {
     "keep": "Keep it: comparing models on it says something about graph learning.",
@@ -40,7 +42,8 @@ class ModeScore:
 class DatasetEvaluation:
     """What RINGS says about a dataset.
 
-    ``separability`` and ``correlation`` are keyed by metric, ``best`` by metric and mode.
+    ``separability`` and ``correlation`` are keyed by metric, ``best`` by metric and mode. ``statistics``
+    and ``grid`` describe the original graphs, ``parts`` are the graphs of the first run's split.
     """
 
     name: str
@@ -53,6 +56,9 @@ class DatasetEvaluation:
     correlation: Mapping[str, CorrelationResult] = field(repr=False)
     agreement: AgreementResult | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    statistics: DatasetStatistics | None = field(default=None, repr=False)
+    grid: Grid | None = field(default=None, repr=False)
+    parts: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -111,8 +117,8 @@ class DatasetEvaluation:
             title=f"Is {self.name} fit to judge models?",
             verdict=f"{self.verdict}: {self.reason}",
             paragraphs=(self.paragraph, *self.notes),
-            tables=self._tables(),
-            figures=self._figures(),
+            tables=evaluation_tables(self),
+            figures=evaluation_figures(self),
             level="info" if self.verdict == "keep" else "warning",
             extra={
                 "verdict": self.verdict,
@@ -122,55 +128,7 @@ class DatasetEvaluation:
                 "features": self.assessment.features,
                 "score": self.assessment.score,
                 "diversity": self.diversity.mean,
-                "correlation": {metric: [_plain(value) for value in item] for metric, item in correlations.items()},
+                "correlation": {metric: [plain(value) for value in item] for metric, item in correlations.items()},
                 "correlation_symbol": overall_symbol(list(self.correlation.values())) if self.correlation else "?",
             },
         )
-
-    def _tables(self) -> tuple[Table, ...]:
-        frame = self.to_frame()
-        rows = tuple(
-            (
-                label_of(row.metric),
-                row.model,
-                row.mode,
-                _plain(row.mean),
-                _plain(row.std),
-                int(row.count),
-                "best" if self.best[row.metric].get(row.mode) == row.model else "",
-            )
-            for row in (_Row(*values) for values in frame.itertuples(index=False, name=None))
-        )
-        scores = Table(
-            ("metric", "model", "mode", "mean", "std", "runs", ""),
-            rows,
-            "Test scores by mode; the best model of each mode enters the comparison.",
-        )
-        pairs = tuple(
-            (label_of(metric), c.a, c.b, _plain(c.statistic), _plain(c.p), _plain(p_adj), "yes" if apart else "no")
-            for metric, item in self.separability.items()
-            for c, p_adj, apart in zip(item.comparisons, item.p_adj, item.separable, strict=True)
-        )
-        first = next(iter(self.separability.values()))
-        caption = f"Pairs of modes: {first.statistic}, alpha {first.alpha:g}, correction {first.correction}."
-        return scores, Table(("metric", "a", "b", "statistic", "p", "adjusted p", "separable"), pairs, caption)
-
-    def _figures(self) -> tuple[Figure, ...]:
-        from graphnetz.rings.figures import evaluation_figures
-
-        return evaluation_figures(self)
-
-
-@dataclass(frozen=True)
-class _Row:
-    metric: str
-    model: str
-    mode: str
-    mean: float
-    std: float
-    count: int
-
-
-def _plain(value: Any) -> float | None:
-    """Return a JSON number; undefined is null."""
-    return float(value) if np.isfinite(value) else None

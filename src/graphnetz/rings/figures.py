@@ -240,19 +240,24 @@ def evaluation_figures(evaluation: DatasetEvaluation) -> tuple[Figure, ...]:
         points = {"series": series, "xlabel": "mean mode complementarity", "ylabel": cloud.label}
         out.append(Figure("scatter", points, "Complementarity at t = 1 to 10 against performance."))
     if evaluation.agreement is not None:
-        grid = agreement_grid(evaluation.agreement)
-        values = [_plain(row) for row in grid.values]
-        data: dict[str, Any] = {
-            "rows": list(grid.rows),
-            "columns": list(grid.columns),
-            "values": values,
-            "label": grid.label,
-        }
-        caption = (
+        words = (
             "Test examples classified correctly by both: Jaccard above, share of the column's set below the diagonal."
         )
-        out.append(Figure("heatmap", data, caption))
+        out.append(_grid_figure(agreement_grid(evaluation.agreement), words))
+    if evaluation.grid is not None:
+        words = "Complementarity under other metrics of structure (rows) and features (columns), original data, t = 1."
+        out.append(_grid_figure(evaluation.grid, words))
     return tuple(out)
+
+
+def _grid_figure(grid: Grid, caption: str) -> Figure:
+    data: dict[str, Any] = {
+        "rows": list(grid.rows),
+        "columns": list(grid.columns),
+        "values": [_plain(row) for row in grid.values],
+        "label": grid.label,
+    }
+    return Figure("heatmap", data, caption)
 
 
 def _bar_figure(bars: Bars, caption: str) -> Figure:
@@ -261,6 +266,8 @@ def _bar_figure(bars: Bars, caption: str) -> Figure:
         "values": _plain(bars.mean),
         "low": _plain(bars.low),
         "high": _plain(bars.high),
+        "lines": dict(bars.lines),
+        "dots": True,
         "xlabel": bars.label,
         "title": bars.title,
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from graphnetz.rings.rules import Verdict
+from graphnetz.rings.rules import Verdict, assess
 
 if TYPE_CHECKING:
     from graphnetz.rings.evaluation import DatasetEvaluation
@@ -82,10 +82,38 @@ def published_scores(dataset: str | None = None) -> pd.DataFrame:
     return frame if dataset is None else frame[frame["dataset"] == paper_name(dataset)].reset_index(drop=True)
 
 
+MAIN, FINER = (6, 7, 13), (15, 16)
+"""Tables of the main experiments, and of those with seeds crossed as in Table 12 (where GPS is)."""
+
+
 def compare_paper(evaluation: DatasetEvaluation) -> pd.DataFrame:
-    """Return our scores beside the paper's (main tables), one row per metric, model and mode."""
-    main = published_scores(evaluation.name)
-    main = main[main["table"].isin((6, 7, 13))].rename(columns={"mean": "paper_mean", "std": "paper_std"})
-    ours = evaluation.to_frame().rename(columns={"count": "runs"})
+    """Return our scores beside the paper's, one row per metric, model and mode.
+
+    ``paper_mean`` and ``paper_std`` are those of Tables 6, 7 and 13, ``finer_mean`` and ``finer_std``
+    those of Tables 15 and 16; NaN where nothing is printed.
+    """
     keys = ["metric", "model", "mode"]
-    return ours.merge(main[[*keys, "paper_mean", "paper_std"]], on=keys, how="left")
+    out = evaluation.to_frame().rename(columns={"count": "runs"})
+    printed = published_scores(evaluation.name)
+    for prefix, tables in (("paper", MAIN), ("finer", FINER)):
+        chosen = printed[printed["table"].isin(tables)]
+        chosen = chosen.rename(columns={"mean": f"{prefix}_mean", "std": f"{prefix}_std"})
+        out = out.merge(chosen[[*keys, f"{prefix}_mean", f"{prefix}_std"]], on=keys, how="left")
+    return out
+
+
+def compare_judgement(evaluation: DatasetEvaluation) -> pd.DataFrame | None:
+    """Return relations, informativeness, score and verdict beside the paper's; None when it is not in the paper."""
+    name = paper_name(evaluation.name)
+    if name is None:
+        return None
+    printed = JUDGEMENTS[name]
+    theirs, ours = assess(printed.relations), evaluation.assessment
+    rows = [(f"relation ({m})", evaluation.relations.get(m, ""), text) for m, text in printed.relations.items()]
+    rows += [
+        ("structure", ours.structure, theirs.structure),
+        ("features", ours.features, theirs.features),
+        ("score", f"{ours.score:g} ({ours.symbol})", f"{theirs.score:g} ({theirs.symbol})"),
+        ("verdict", evaluation.verdict, printed.verdict or "none given"),
+    ]
+    return pd.DataFrame(rows, columns=["", "ours", "paper"])

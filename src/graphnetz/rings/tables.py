@@ -1,0 +1,109 @@
+"""The tables of an evaluation, as plain records for the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphnetz.metrics import label_of
+from graphnetz.records import Table
+from graphnetz.rings.published import compare_judgement, compare_paper
+from graphnetz.rings.statistics import by_split
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from graphnetz.rings.evaluation import DatasetEvaluation
+
+
+def evaluation_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
+    """Return scores, pairs of modes, diversity, statistics of the data, and what the paper printed."""
+    found = (
+        score_table(evaluation),
+        pair_table(evaluation),
+        diversity_table(evaluation),
+        statistics_table(evaluation),
+        split_table(evaluation),
+        *paper_tables(evaluation),
+    )
+    return tuple(table for table in found if table is not None)
+
+
+def score_table(evaluation: DatasetEvaluation) -> Table:
+    """Test scores by metric, model and mode."""
+    rows = []
+    for metric, model, mode, mean, std, count in evaluation.to_frame().itertuples(index=False, name=None):
+        best = "best" if evaluation.best[metric].get(mode) == model else ""
+        rows.append((label_of(metric), model, mode, plain(mean), plain(std), int(count), best))
+    caption = "Test scores by mode; the best model of each mode enters the comparison."
+    return Table(("metric", "model", "mode", "mean", "std", "runs", ""), tuple(rows), caption)
+
+
+def pair_table(evaluation: DatasetEvaluation) -> Table:
+    """The test of every pair of modes."""
+    rows = tuple(
+        (label_of(metric), c.a, c.b, plain(c.statistic), plain(c.p), plain(p_adj), "yes" if apart else "no")
+        for metric, item in evaluation.separability.items()
+        for c, p_adj, apart in zip(item.comparisons, item.p_adj, item.separable, strict=True)
+    )
+    first = next(iter(evaluation.separability.values()))
+    caption = f"Pairs of modes: {first.statistic}, alpha {first.alpha:g}, correction {first.correction}."
+    return Table(("metric", "a", "b", "statistic", "p", "adjusted p", "separable"), rows, caption)
+
+
+def diversity_table(evaluation: DatasetEvaluation) -> Table:
+    """Diversity of both modes with its symbols."""
+    found = evaluation.diversity
+    rows = tuple(
+        (name, plain(found.mean[name]), plain(found.std[name]), *found.symbols[name])
+        for name in ("structural", "features")
+    )
+    return Table(("mode", "mean", "std", "level", "spread"), rows, "Mode diversity over the graphs, from -- to ++.")
+
+
+def statistics_table(evaluation: DatasetEvaluation) -> Table | None:
+    """Size, degree, density and complementarity of the original graphs (the columns of the paper's Table 3)."""
+    found = evaluation.statistics
+    if found is None:
+        return None
+    rows = tuple((name, plain(found.mean[name]), plain(found.std[name])) for name in found.columns)
+    return Table(("", "mean", "std"), rows, f"The {found.graphs} graphs; edges are counted in both directions.")
+
+
+def split_table(evaluation: DatasetEvaluation) -> Table | None:
+    """Complementarity of the original graphs by part of the first run's split."""
+    if not evaluation.parts:
+        return None
+    frame = by_split(evaluation.complementarity.at(1)["o"], evaluation.parts)
+    rows = tuple(
+        (str(part), int(row["graphs"]), plain(row["mean"]), plain(row["std"]), plain(row["low"]), plain(row["high"]))
+        for part, row in frame.iterrows()
+    )
+    columns = ("part", "graphs", "mean", "std", "2.5 %", "97.5 %")
+    return Table(columns, rows, "Mode complementarity at t = 1 by part of the first run's split.")
+
+
+def paper_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
+    """What the paper printed about this dataset beside ours; nothing for datasets that are not in it."""
+    judged = compare_judgement(evaluation)
+    if judged is None:
+        return ()
+    words = "Judgement beside that of Coupette et al. (2025)."
+    scores = compare_paper(evaluation)
+    scores["metric"] = [label_of(metric) for metric in scores["metric"]]
+    captions = "Scores beside Coupette et al. (2025): Tables 6, 7 and 13 (paper), 15 and 16 (finer)."
+    return _as_table(judged, words), _as_table(scores, captions)
+
+
+def _as_table(frame: pd.DataFrame, caption: str) -> Table:
+    rows = tuple(
+        tuple(plain(value) if isinstance(value, float) else value for value in row)
+        for row in frame.itertuples(index=False, name=None)
+    )
+    return Table(tuple(str(name).replace("_", " ") for name in frame.columns), rows, caption)
+
+
+def plain(value: Any) -> float | None:
+    """Return a JSON number; undefined is null."""
+    return float(value) if np.isfinite(value) else None
