@@ -82,6 +82,7 @@ class RunConfig(BaseModel):
     save_predictions: bool = False
     save_weights: bool = False
 
+    log: list[str] = Field(default_factory=list)
     @field_validator("seeds")
     @classmethod
     def _seeds(cls, value: int | list[int] | str) -> int | list[int] | str:

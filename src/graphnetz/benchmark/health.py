@@ -17,6 +17,10 @@ EXTRAS = {
     "tsp": "ortools",
     "hpo": "optuna",
     "parquet": "pyarrow",
+    "polars": "polars",
+    "tensorboard": "tensorboard",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
 }
 
 

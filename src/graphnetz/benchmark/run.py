@@ -15,6 +15,8 @@ from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz.benchmark.adaptive import run_rounds, seed_rule
 from graphnetz.benchmark.environment import environment, environment_key
 from graphnetz.benchmark.executors import EXECUTORS, Executor, Limits, drive
+from graphnetz.benchmark.footprint import refuse_too_large
+from graphnetz.benchmark.loggers import Listener, listening
 from graphnetz.benchmark.outputs import assemble, write_outputs
 from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
 from graphnetz.benchmark.progress import Estimator, Progress
@@ -62,6 +64,7 @@ def run_benchmark(
     precision: float | None = None,
     max_seeds: int | None = None,
 ) -> BenchmarkReport:
+    log: str | Sequence[str] | None = None,
     """Train every compatible (task, model, seed) cell and return the statistical report.
 
     Parameters
@@ -95,6 +98,9 @@ def run_benchmark(
     strict_env, retry_failed
         Train again what was made in an environment other than the workers', or what failed.
     precision, max_seeds
+    log
+        Trackers that get every cell as it ends: ``"tensorboard:DIR"``, ``"mlflow"``, ``"wandb:PROJECT"``, or several.
+        Nothing leaves this machine unless their own settings say so.
         With ``seeds="auto"``: the largest difference that does not matter (models closer than this are
         practically equivalent), and the budget of seeds per model and task (default 30).
     """
@@ -117,7 +123,7 @@ def run_benchmark(
         raise UsageError(f"{' and '.join(options)} is for Ray clusters, not for the backend {backend!r}. Use 'ray'.")
     executor = EXECUTORS[backend](workers=workers, **options)
     overrides = _overrides(protocol, hidden_channels, device)
-    with _opened(out) as store:
+    with listening(log, None if out is None else Path(out)) as listen, _opened(out) as store:
         plan = make_plan(workbench, chosen_seeds, protocol=overrides, epochs=epochs, model_protocol=model_protocol)
         started = time.time()
         kernels.load()  # compiled here, once: workers inherit them
@@ -129,7 +135,8 @@ def run_benchmark(
 
         def train(part: Plan) -> None:
             store.plan(part.cells)
-            execute(store, part, workbench, executor, limits=Limits(timeout, memory), verbose=verbose)
+            limits = Limits(timeout, memory)
+            execute(store, part, workbench, executor, limits=limits, verbose=verbose, listen=listen)
 
         if rule is None:
             train(plan)
@@ -242,14 +249,22 @@ def execute(
     limits: Limits,
     verbose: bool,
 ) -> None:
-    """Run the missing cells of a plan and show how far it is."""
+    """Run the missing cells of a plan and show how far it is; ``listen`` hears of every cell that ends."""
     missing = set(store.missing([cell.key for cell in plan.cells]))
     todo = [cell for cell in plan.cells if cell.key in missing]
     recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}
     workers = executor.workers or os.cpu_count() or 1
     done = len(plan.cells) - len(todo)
+    listen: Listener | None = None,
     with Progress(len(plan.cells), done, Estimator(todo, recorded), workers=workers, verbose=verbose) as progress:
         drive(
             store, todo, run_one, executor=executor, limits=limits,
-            on_start=progress.start, on_result=progress.result, tick=progress.tick,
+            on_start=progress.start, on_result=ended, tick=progress.tick,
         )  # fmt: skip
+    by_key = {cell.key: cell for cell in todo}
+
+    def ended(result: CellResult) -> None:
+        progress.result(result)
+        if listen is not None:
+            listen(by_key[result.key], result)
+

@@ -13,6 +13,7 @@ from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
 
 FLAGS = (
+    "budget", "log",
     "suite", "category", "task", "task_type", "graph", "labels", "features", "model", "protocol", "epochs",
     "hidden_channels", "lr", "weight_decay", "batch_nodes", "selection", "patience", "workers", "backend", "address",
     "gpus", "timeout", "memory", "mirror", "root", "out", "save_predictions", "save_weights", "precision", "max_seeds",
@@ -75,6 +76,9 @@ def run(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")] = False,
     strict_env: Annotated[bool, typer.Option("--strict-env", help="Re-run cells made in another environment.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, train nothing.")] = False,
+    log: Annotated[
+        list[str] | None, typer.Option(help="Also log cells to tensorboard[:DIR], mlflow[:ADDRESS] or wandb[:PROJECT].")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> int:
@@ -158,7 +162,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
         **arguments, out=folder, workers=config.workers, backend=config.backend, address=config.address,
         gpus=config.gpus, timeout=config.timeout, memory=config.memory, save_predictions=config.save_predictions,
         save_weights=config.save_weights, strict_env=strict_env, retry_failed=retry_failed, verbose=not quiet,
-        precision=config.precision, max_seeds=config.max_seeds,
+        log=config.log, precision=config.precision, max_seeds=config.max_seeds,
         settings={"suite": config.suite}, on_planned=lambda: write_toml(folder / "config.toml", settings),
     )  # fmt: skip
     if as_json:

@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import Any
 
 
-def _console() -> Any:
+def _console(width: int) -> Any:
+    """A terminal has its own width; a pipe or a file takes whatever is printed."""
+    import sys
+
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else max(width, 80))
 
 
 def print_report(report: Any, folder: Path | None) -> None:
     """Print means with intervals per task, then what may be said about them."""
     from rich.markup import escape
 
-    console = _console()
+    wide = 34 + sum(max(16, len(model) + 3) for model in report.models)
+    console = _console(wide)
     cells = _cells(report)
-    wide = 34 + 16 * len(report.models)
     if console.is_terminal and console.width < wide:
         for task, row in cells.items():
             console.print(f"[bold]{escape(task)}[/bold]")
@@ -35,10 +38,21 @@ def print_report(report: Any, folder: Path | None) -> None:
         for task, row in cells.items():
             table.add_row(escape(task), *(row[model] for model in report.models))
         console.print(table, width=wide)
+    if report.config.get("budgets"):
+        console.print(escape(_counts(report)))
     for line in report.verdicts():
         console.print(f"- {escape(str(line))}")
     if folder is not None:
         console.print(f"\nReport: {escape(str(folder / 'report.html'))}")
+
+
+def _counts(report: Any) -> str:
+    """Parameters of every model that has any, task by task."""
+    counts = report.summary()["parameters"].dropna()
+    rows: dict[str, list[str]] = {}
+    for (task, model), count in counts.items():
+        rows.setdefault(str(task), []).append(f"{model} {int(count):,}")
+    return "\n".join(f"parameters on {task}: {', '.join(models)}" for task, models in rows.items())
 
 
 def _cells(report: Any) -> dict[str, dict[str, str]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphnetz._core.errors import DataError
+from graphnetz._core.text import clean
 
 MAX_FIGURE_VALUES = 10_000
 """Values that the data of one figure may hold: more takes minutes to draw and shows nothing."""
@@ -20,6 +23,13 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     caption: str = ""
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook cell, every name escaped."""
+        caption = f"<caption>{_html(self.caption)}</caption>" if self.caption else ""
+        head = "".join(f'<th scope="col">{_html(name)}</th>' for name in self.columns)
+        rows = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in self.rows)
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,15 @@ class Section:
         """Return plain values."""
         return asdict(self)
 
+    def _repr_html_(self) -> str:
+        """Return words and tables for a notebook cell; figures are named by their captions."""
+        verdict = f"<p><b>{_html(self.verdict)}</b></p>" if self.verdict else ""
+        words = "".join(f"<p>{_html(text)}</p>" for text in self.paragraphs)
+        tables = "".join(table._repr_html_() for table in self.tables)
+        named = [figure.caption or figure.kind for figure in self.figures]
+        figures = f"<p>On the page also: {_html('; '.join(named))}</p>" if named else ""
+        return f"<section><h3>{_html(self.title)}</h3>{verdict}{words}{tables}{figures}</section>"
+
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Section:
         """Rebuild from `to_json`; raises `DataError` for anything that is not a section."""
@@ -71,6 +90,20 @@ class Section:
             level=_text(raw, "level") or "info",
             extra=dict(extra),
         )
+
+
+def _html(text: object) -> str:
+    return f"<bdi>{html.escape(clean(text), quote=True)}</bdi>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float) and not isinstance(value, bool):
+        text = "n/a" if math.isnan(value) else f"{value:.4g}"
+        return f'<td style="text-align:right">{text}</td>'
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f'<td style="text-align:right">{value}</td>'
+    plain = "" if value is None else {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    return f"<td>{_html(plain)}</td>"
 
 
 def _text(raw: Mapping[str, Any], key: str, *, needed: bool = False) -> str:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import html as _html
 import re
-import unicodedata
+
+from graphnetz._core.text import clean
 
 ELLIPSIS = "…"
-
-# Direction overrides and marks reorder the text around them; invisible characters make two names
-# look alike. Right-to-left letters themselves are kept.
-_DECEPTIVE = frozenset(
-    "\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
-)
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -44,21 +39,6 @@ _LATEX = {
 }
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
-
-
-def clean(text: object) -> str:
-    """Return ``text`` on one line, without control, direction-changing or invisible characters."""
-    out = []
-    for char in str(text):
-        if char in "\t\r\n\v\f":
-            out.append(" ")
-        elif char in _DECEPTIVE:
-            continue
-        elif unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn"):
-            out.append("\N{REPLACEMENT CHARACTER}")
-        else:
-            out.append(char)
-    return " ".join("".join(out).split())
 
 
 def shorten(text: object, width: int = 40) -> str:

@@ -40,6 +40,21 @@ class VerdictView:
     def __str__(self) -> str:
         return f"{self.text} ({self.basis}.)" if self.basis else self.text
 
+    def _repr_html_(self) -> str:
+        return render_fragment(None, (self,))
+
+
+class Verdicts(tuple[VerdictView, ...]):
+    """All conclusions of a report; printed one per line, shown as a list in a notebook."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(f"{verdict.about}: {verdict}" for verdict in self)
+
+    def _repr_html_(self) -> str:
+        return render_fragment(None, self)
+
 
 @dataclass(frozen=True)
 class FigureView:
@@ -129,8 +144,8 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def render_fragment(grid: Grid, verdicts: Sequence[VerdictView]) -> str:
-    """Return verdicts and summary table for a notebook cell."""
+def render_fragment(grid: Grid | None, verdicts: Sequence[VerdictView]) -> str:
+    """Return verdicts and summary table for a notebook cell, either of them alone when the other is empty."""
     return environment().get_template("fragment.html").render(grid=grid, verdicts=verdicts)
 
 

@@ -67,6 +67,11 @@ class Grid:
             groups.setdefault(row.metric, []).append(row)
         return [(metric, tuple(rows)) for metric, rows in groups.items()]
 
+    def _repr_html_(self) -> str:
+        from graphnetz.render.page import render_fragment  # the page imports these records
+
+        return render_fragment(self, ())
+
     def head(self, n: int) -> Grid:
         """The first ``n`` tasks."""
         return Grid(self.models, self.rows[:n], self.level, self.n_seeds, self.interval, self.tie_rule)

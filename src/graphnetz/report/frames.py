@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from graphnetz._core.errors import MissingExtraError
 from graphnetz.records import CellResult
 from graphnetz.report.analysis import CellStat, Comparison
 from graphnetz.report.info import TaskInfo
 from graphnetz.stats import binomial_error
+
+if TYPE_CHECKING:
+    from graphnetz.report.data import ReportData
 
 _NAN = math.nan
 
@@ -128,3 +132,45 @@ def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
             )
         )
     return pd.DataFrame(rows, columns=list(_COSTS))
+
+
+def cells_frame(report: ReportData) -> pd.DataFrame:
+    """One row per cell, with the columns that `BenchmarkReport.from_scores` reads, then status and costs."""
+    table, info = report.scores, report.task_info
+    found = {(r.task, r.model, r.seed): r for r in report.results}
+    rows: list[tuple[Any, ...]] = []
+    for task, facts in info.items():
+        for model in table.models:
+            for seed, score in zip(table.seeds, table.cell(task, model).tolist(), strict=True):
+                result = found.get((task, model, seed))
+                if result is None and math.isnan(score):
+                    continue  # never planned
+                cost = (result.seconds, result.peak_memory, result.parameters) if result else (_NAN, _NAN, 0)
+                rows.append((task, model, seed, score, *_declared(facts), result.status if result else "ok", *cost))
+    columns = ["task", "model", "seed", "score", *_DECLARED, "status", "seconds", "peak_memory", "parameters"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+_DECLARED = (
+    "metric", "greater_is_better", "replication", "test_ratio", "block", "category", "task_type", "n_test",
+)  # fmt: skip
+
+
+def _declared(info: TaskInfo) -> tuple[Any, ...]:
+    return tuple(getattr(info, name) for name in _DECLARED)
+
+
+def _to_polars(frame: pd.DataFrame) -> Any:
+    try:
+        import polars
+    except ImportError as error:
+        raise MissingExtraError(
+            "A polars frame needs the package polars, which is not installed. Run pip install 'graphnetz[polars]', "
+            "or ask for library='pandas'."
+        ) from error
+    # Column by column: polars would ask for pyarrow to read a pandas frame whole.
+    return polars.DataFrame({str(name): frame[name].tolist() for name in frame.columns})
+
+
+LIBRARIES: dict[str, Callable[[pd.DataFrame], Any]] = {"pandas": lambda frame: frame, "polars": _to_polars}
+"""Kinds of data frame that `BenchmarkReport.frame` can return."""

@@ -24,7 +24,7 @@ VERSION = 1
 MAX_BYTES = 1 << 30
 
 WHERE_NOT_WHAT = frozenset(
-    {"root", "out", "workers", "backend", "address", "timeout", "memory", "mirror", "verbose", "store", "resume"}
+    {"root", "out", "workers", "backend", "address", "timeout", "memory", "mirror", "verbose", "store", "resume", "log"}
 )
 """Configuration that says where and how cells ran; it cannot change a value and stays out of results."""
 

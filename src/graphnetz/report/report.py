@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from graphnetz._core.paths import atomic_write
 from graphnetz.records import CellResult, Section
 from graphnetz.render import latex, plots
 from graphnetz.render.page import render_fragment
-from graphnetz.report import figures, fromscores, jsonio, ranking
+from graphnetz.report import figures, frames, fromscores, jsonio, ranking
 from graphnetz.report.analysis import FAMILY_WORDS
 from graphnetz.report.info import TaskInfo, fill_from_results
 from graphnetz.report.statistics import Statistics
@@ -99,6 +99,27 @@ class BenchmarkReport(Statistics):
         if path is not None:
             _store(path, text)
         return text
+
+    def frame(self, what: str = "cells", *, library: str = "pandas") -> Any:
+        """Return ``cells``, ``summary``, ``pairwise`` or ``costs`` as a flat data frame of pandas or polars.
+
+        `from_scores` reads the frame of cells back.
+        """
+        makers: dict[str, Callable[[], Any]] = {
+            "cells": lambda: frames.cells_frame(self),
+            "summary": lambda: self.summary().reset_index(),
+            "pairwise": self.pairwise,
+            "costs": self.costs,
+        }
+        if what not in makers:
+            raise unknown_name("frame", what, makers)
+        if library not in frames.LIBRARIES:
+            raise unknown_name("library", library, frames.LIBRARIES)
+        return frames.LIBRARIES[library](makers[what]())
+
+    def to_polars(self, what: str = "cells") -> Any:
+        """Return `frame` as a polars DataFrame (needs the extra ``polars``)."""
+        return self.frame(what, library="polars")
 
     def write(self, folder: str | Path) -> Path:
         """Write tables, figures and the page to ``folder`` and return it."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import UsageError
-from graphnetz.records import CellResult
+from graphnetz.records import CellResult, Table
 from graphnetz.report.info import SHARED_DATA, TaskInfo
 from graphnetz.report.jsonio import results_config
 from graphnetz.stats import PAIRED_TESTS, adjust, paired_test
@@ -56,6 +56,18 @@ class RunComparison:
     incomparable: tuple[tuple[str, str], ...]
     alpha: float
     method: str
+
+    def to_table(self) -> Table:
+        """Every shared (task, model) as one row."""
+        columns = ("task", "model", "metric", "n", "first", "second", "difference", "low", "high", "p Holm", "verdict")
+        rows = tuple(
+            (c.task, c.model, c.metric, c.n, c.first, c.second, c.diff, c.low, c.high, c.p_holm, c.verdict)
+            for c in self.changes
+        )
+        return Table(columns, rows, self.sentence())
+
+    def _repr_html_(self) -> str:
+        return self.to_table()._repr_html_()
 
     def sentence(self) -> str:
         """The outcome in one sentence."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz.records import ScoreTable
-from graphnetz.render.page import VerdictView
+from graphnetz.render.page import Verdicts, VerdictView
 from graphnetz.render.views import Grid
 from graphnetz.report import across, analysis, design, figures, frames, ranking, scores, sequential, verdicts
 from graphnetz.report.data import ReportData
@@ -162,9 +162,9 @@ class Statistics(ReportData):
 
     # Words
 
-    def verdicts(self, alpha: float = 0.05) -> tuple[VerdictView, ...]:
+    def verdicts(self, alpha: float = 0.05) -> Verdicts:
         """All conclusions in words: across tasks first, then task by task."""
-        return self._cached(("verdicts", alpha), lambda: tuple(self._verdicts(alpha)))
+        return self._cached(("verdicts", alpha), lambda: Verdicts(self._verdicts(alpha)))
 
     def _verdicts(self, alpha: float) -> list[VerdictView]:
         table, grouped = self.scores, self.grouped(alpha)
