@@ -70,7 +70,13 @@ def test_a_run_tells_every_cell_once_and_a_broken_logger_costs_nothing(recorder,
     parts = {f"{name}_mask": torch.arange(40) % 4 == i for i, name in enumerate(("train", "val", "test"))}
     data = Data(x=torch.randn(40, 3), edge_index=edges, y=labels, **parts)
     task = Task(EVIL, "node_cls", lambda root: data, epochs=2)
-    given = {"tasks": [task], "models": ["MLP", "Majority"], "seeds": [0, 1], "backend": "serial", "out": tmp_path / "r"}
+    given = {
+        "tasks": [task],
+        "models": ["MLP", "Majority"],
+        "seeds": [0, 1],
+        "backend": "serial",
+        "out": tmp_path / "r",
+    }
     report = run_benchmark(**given, verbose=False, log=["recorder:good", "recorder:broken"])
     good, broken = recorder.made
     assert good.closed

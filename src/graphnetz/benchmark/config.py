@@ -81,8 +81,8 @@ class RunConfig(BaseModel):
     device: str = "auto"
     save_predictions: bool = False
     save_weights: bool = False
-
     log: list[str] = Field(default_factory=list)
+
     @field_validator("seeds")
     @classmethod
     def _seeds(cls, value: int | list[int] | str) -> int | list[int] | str:

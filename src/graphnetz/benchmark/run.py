@@ -15,7 +15,6 @@ from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz.benchmark.adaptive import run_rounds, seed_rule
 from graphnetz.benchmark.environment import environment, environment_key
 from graphnetz.benchmark.executors import EXECUTORS, Executor, Limits, drive
-from graphnetz.benchmark.footprint import refuse_too_large
 from graphnetz.benchmark.loggers import Listener, listening
 from graphnetz.benchmark.outputs import assemble, write_outputs
 from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
@@ -63,8 +62,8 @@ def run_benchmark(
     on_planned: Callable[[], None] | None = None,
     precision: float | None = None,
     max_seeds: int | None = None,
-) -> BenchmarkReport:
     log: str | Sequence[str] | None = None,
+) -> BenchmarkReport:
     """Train every compatible (task, model, seed) cell and return the statistical report.
 
     Parameters
@@ -97,10 +96,10 @@ def run_benchmark(
         Keep test-set outputs in the store, trained weights in the run folder.
     strict_env, retry_failed
         Train again what was made in an environment other than the workers', or what failed.
-    precision, max_seeds
     log
         Trackers that get every cell as it ends: ``"tensorboard:DIR"``, ``"mlflow"``, ``"wandb:PROJECT"``, or several.
         Nothing leaves this machine unless their own settings say so.
+    precision, max_seeds
         With ``seeds="auto"``: the largest difference that does not matter (models closer than this are
         practically equivalent), and the budget of seeds per model and task (default 30).
     """
@@ -248,6 +247,7 @@ def execute(
     *,
     limits: Limits,
     verbose: bool,
+    listen: Listener | None = None,
 ) -> None:
     """Run the missing cells of a plan and show how far it is; ``listen`` hears of every cell that ends."""
     missing = set(store.missing([cell.key for cell in plan.cells]))
@@ -255,12 +255,6 @@ def execute(
     recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}
     workers = executor.workers or os.cpu_count() or 1
     done = len(plan.cells) - len(todo)
-    listen: Listener | None = None,
-    with Progress(len(plan.cells), done, Estimator(todo, recorded), workers=workers, verbose=verbose) as progress:
-        drive(
-            store, todo, run_one, executor=executor, limits=limits,
-            on_start=progress.start, on_result=ended, tick=progress.tick,
-        )  # fmt: skip
     by_key = {cell.key: cell for cell in todo}
 
     def ended(result: CellResult) -> None:
@@ -268,3 +262,8 @@ def execute(
         if listen is not None:
             listen(by_key[result.key], result)
 
+    with Progress(len(plan.cells), done, Estimator(todo, recorded), workers=workers, verbose=verbose) as progress:
+        drive(
+            store, todo, run_one, executor=executor, limits=limits,
+            on_start=progress.start, on_result=ended, tick=progress.tick,
+        )  # fmt: skip

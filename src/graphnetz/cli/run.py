@@ -13,7 +13,7 @@ from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
 
 FLAGS = (
-    "budget", "log",
+    "log",
     "suite", "category", "task", "task_type", "graph", "labels", "features", "model", "protocol", "epochs",
     "hidden_channels", "lr", "weight_decay", "batch_nodes", "selection", "patience", "workers", "backend", "address",
     "gpus", "timeout", "memory", "mirror", "root", "out", "save_predictions", "save_weights", "precision", "max_seeds",
@@ -73,12 +73,12 @@ def run(
     out: Annotated[str | None, typer.Option(help="Run folder; an existing one is resumed.")] = None,
     save_predictions: Annotated[bool | None, typer.Option("--save-predictions", help="Keep test-set outputs.")] = None,
     save_weights: Annotated[bool | None, typer.Option("--save-weights", help="Keep trained weights.")] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")] = False,
-    strict_env: Annotated[bool, typer.Option("--strict-env", help="Re-run cells made in another environment.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, train nothing.")] = False,
     log: Annotated[
         list[str] | None, typer.Option(help="Also log cells to tensorboard[:DIR], mlflow[:ADDRESS] or wandb[:PROJECT].")
     ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")] = False,
+    strict_env: Annotated[bool, typer.Option("--strict-env", help="Re-run cells made in another environment.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, train nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> int:
