@@ -1,0 +1,60 @@
+"""The catalogue pages of the documentation: every card and model is on one, as its card says."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from graphnetz.datasets import CARDS
+from graphnetz.datasets.cards import CATEGORIES
+from graphnetz.models import MODELS
+from graphnetz.render.escape import markdown
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def made():
+    spec = importlib.util.spec_from_file_location("card_pages", ROOT / "scripts" / "card_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_card_is_on_the_page_of_its_category(made):
+    pages = made.pages()
+    found = [
+        name for path in pages if path.startswith("datasets/") for name in re.findall(r"(?m)^## (.+)$", pages[path])
+    ]
+    assert sorted(found) == sorted(markdown(name) for name in CARDS)
+    for card in CARDS.values():
+        page = pages[f"datasets/{card.category}.md"]
+        for words in (card.title, card.source, card.licence, card.citation, *card.notes):
+            assert markdown(words, width=2000) in page
+        assert f"graphnetz run --task {card.name}\n" in page
+    assert all(f"| {markdown(name)} |" in pages["models.md"] for name in MODELS)
+
+
+def test_hostile_words_on_a_card_stay_words(made):
+    from dataclasses import replace
+
+    card = replace(
+        next(iter(CARDS.values())),
+        title="</table><img src=x>",
+        citation="a | b <script> `x`",
+        notes=("[l](javascript:x)",),
+    )
+    text = made.card_text(card)
+    prose = re.sub(r"```.*?```", "", text, flags=re.S)
+    assert "<img" not in prose
+    assert "<script" not in prose
+    assert "](" not in prose.replace("\\](", "").replace("\\]\\(", "")
+    assert re.search(r"(?<!\\)`", prose) is None
+
+
+def test_the_site_names_every_page(made):
+    text = (ROOT / "mkdocs.yml").read_text()
+    assert "hooks: [scripts/card_pages.py]" in text
+    assert {path for path in made.pages() if path not in text} == set()
+    assert set(CATEGORIES) == {path[9:-3] for path in made.pages() if path.startswith("datasets/")}
