@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from graphnetz.stats import power
+from graphnetz.stats import look_schedule, power
 from graphnetz.stats.simulate import (
     coverage,
     detection_rate,
@@ -156,6 +156,25 @@ def sequential(benchmarks: int) -> Iterator[Figure]:
         yield _family("sequential: task with a false difference", label, shared.false_different, families)
 
 
+def automatic(benchmarks: int) -> Iterator[Figure]:
+    """The rule of ``seeds="auto"``: looks from 5 to 30 seeds, Pocock spending, giving up below one in ten."""
+    families = benchmarks * 10
+    rule = {"looks": look_schedule(30), "spending": "pocock", "futility": 0.1, "benchmarks": benchmarks}
+    edge, mixed = (0.0, 0.0, 0.01, 0.01, 0.01), (0.0, 0.0, 0.003, 0.01, 0.02)
+    group = "automatic seeds: task with"
+    for noise in NOISE:
+        null = sequential_rates(noise, margin=float("nan"), **rule)
+        yield _family(f"{group} a false difference", noise, null.false_different, families)
+        some = sequential_rates(noise, offsets=mixed, **rule)
+        yield _family(f"{group} a false difference, some models differ", noise, some.false_different, families)
+        close = sequential_rates(noise, offsets=edge, **rule)
+        yield _family(f"{group} a false equivalence", noise, close.false_equivalent, families)
+        yield _family(f"{group} an interval that misses", noise, close.interval_miss, families)
+        yield from _costs(f"automatic, {noise}", some, families)
+    shared = sequential_rates(correlation=0.1, margin=float("nan"), **rule)
+    yield _family(f"{group} a false difference", "normal, split correlation 0.1", shared.false_different, families)
+
+
 def _family(group: str, name: str, value: float, families: int) -> Figure:
     return Figure(group, name, value, families, high=at_most(0.05, families))
 
@@ -188,6 +207,7 @@ SUITES = {
     "rankings": (rankings, 20_000),
     "decisions": (decisions, 100_000),
     "sequential": (sequential, 1_000),
+    "automatic": (automatic, 1_000),
     "population": (population, 1_000),
 }
 

@@ -169,11 +169,12 @@ def _families(plan: Plan) -> list[int]:
 def _family_words(families: Sequence[int], body: Mapping[str, Any]) -> str:
     total, level = sum(families), body["comparisons"]["alpha"]
     span = f"{min(families)}" if len(set(families)) == 1 else f"{min(families)} to {max(families)}"
+    count = f"{len(families)} famil{'y' if len(families) == 1 else 'ies'}"
+    anywhere = 100 * (1 - (1 - level) ** len(families))
     return (
         f"Family: {body['comparisons']['correction']} at {level:g} over the {span} comparisons of each task. The page "
-        f"shows {total} comparisons in {len(families)} families; if all models were equal, up to "
-        f"{100 * (1 - (1 - level) ** len(families)):.0f} % of such pages would show at least one false difference. "
-        'Use pairwise(family="report") for one family of all.'
+        f"shows {total} comparisons in {count}; if all models were equal, up to {anywhere:.0f} % of such pages would "
+        'show at least one false difference. Use pairwise(family="report") for one family of all.'
     )
 
 

@@ -54,7 +54,7 @@ def predictive_power(
     and Blackburn 1986). The standard deviation is taken as it is. A NaN margin asks for differences
     only. Without spread, or with fewer than two seeds, no test exists and the chance is 0.
     """
-    scale = sd * np.sqrt(np.maximum(1.0 / n - 1.0 / budget, 0.0))
+    scale = sd * np.sqrt(np.maximum(1.0 / np.maximum(n, 1.0) - 1.0 / budget, 0.0))
     error = sd * np.sqrt(1.0 / budget + test_ratio)
     reach = -special.stdtrit(budget - 1, level / 2) * error
     room = margin - -special.stdtrit(budget - 1, level_equivalence) * error

@@ -1,0 +1,144 @@
+"""What a check sees and what it may say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from graphnetz._core.registry import Registry
+from graphnetz.metrics import METRICS
+from graphnetz.models.predictors import Majority, design
+from graphnetz.records import Task
+from graphnetz.tasktypes import TASK_TYPES, Split
+from graphnetz.tasktypes.packing import PackedGraphs
+from graphnetz.tasktypes.pairs import Pairs
+
+Level = Literal["leak", "warning"]
+PARTS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about a task before believing a number measured on it.
+
+    Attributes
+    ----------
+    level
+        ``"leak"``: answers can be read off; ``"warning"``: numbers mislead without this.
+    value
+        What was measured, such as the share of test examples concerned.
+    """
+
+    task: str
+    check: str
+    level: Level
+    message: str
+    value: float
+
+    def __str__(self) -> str:
+        return f"[{self.level}] {self.task}: {self.message}"
+
+
+@dataclass
+class Inspected:
+    """A task and one of its splits, with what several checks need computed once."""
+
+    task: Task
+    split: Split
+
+    @cached_property
+    def rows(self) -> dict[str, np.ndarray]:
+        """Features of the examples of every part, as feature-only baselines see them."""
+        return design(self.split)
+
+    @property
+    def targets(self) -> dict[str, np.ndarray]:
+        """True values per part."""
+        return self.split.targets
+
+    @property
+    def is_class(self) -> bool:
+        """Whether examples have one class each (pairs of link prediction: edge or not)."""
+        target = self.targets["train"]
+        return target.ndim == 1 and (np.issubdtype(target.dtype, np.integer) or isinstance(self.split.train, Pairs))
+
+    @property
+    def is_multi(self) -> bool:
+        """Whether examples have several labels each."""
+        return self.split.kind == "multi"
+
+    @property
+    def is_pairs(self) -> bool:
+        """Whether examples are pairs of nodes."""
+        return isinstance(self.split.train, Pairs)
+
+    @cached_property
+    def has_features(self) -> bool:
+        """Whether nodes came with features; degrees and one-hot names are made where there are none."""
+        x = (self.split.data.node["x"] if isinstance(self.split.data, PackedGraphs) else self.split.data.x).numpy()
+        made_of_degrees = x.shape[1] == 3 and np.all(x[:, 2] == 1) and np.allclose(x[:, 1], x[:, 0] ** 2, atol=1e-5)
+        names = x.shape[0] == x.shape[1] and np.array_equal(x, np.eye(len(x), dtype=x.dtype))
+        return not (made_of_degrees or names or not np.ptp(x, axis=0).any())
+
+    @property
+    def packed(self) -> PackedGraphs | None:
+        """The graphs, where there are several."""
+        return self.split.data if isinstance(self.split.data, PackedGraphs) else None
+
+    def measure(self, score: np.ndarray, part: str = "test") -> float:
+        """The headline metric of outputs for one part."""
+        kind = TASK_TYPES[self.task.task_type]
+        return kind.measure(self.split, part, score, (self.split.metric,))[f"{part}_{self.split.metric}"]
+
+    @cached_property
+    def nothing(self) -> float:
+        """The headline metric of an answer that looks at nothing."""
+        if self.is_pairs:
+            return self.measure(np.zeros(len(self.targets["test"])))
+        baseline = Majority()
+        baseline.fit(self.split, np.random.default_rng(0))
+        return self.measure(baseline.score(self.split)["test"])
+
+    def skill(self, score: np.ndarray) -> float:
+        """Share of what there is to gain over an answer that looks at nothing; NaN where that is undefined."""
+        metric = METRICS[self.split.metric]
+        best = metric.bounds[1] if metric.greater_is_better else metric.bounds[0]
+        room = best - self.nothing
+        if not np.isfinite(room) or abs(room) < 1e-12:
+            return float("nan")
+        return float((self.measure(score) - self.nothing) / room)
+
+
+Check = Callable[[Inspected], Iterator[Finding]]
+
+CHECKS: Registry[Check] = Registry("audit check", entry_points="graphnetz.audit")
+"""Every check by name; adding one is one decorated function."""
+
+
+def check(name: str) -> Callable[[Callable[[Inspected], Iterator[tuple[Level, str, float]]]], Check]:
+    """Register a check: a function that yields (level, sentence, measured value)."""
+
+    def decorate(function: Callable[[Inspected], Iterator[tuple[Level, str, float]]]) -> Check:
+        def run(seen: Inspected) -> Iterator[Finding]:
+            for level, message, value in function(seen):
+                yield Finding(seen.task.name, name, level, message, float(value))
+
+        run.__doc__ = function.__doc__
+        CHECKS.add(name, run)
+        return run
+
+    return decorate
+
+
+def percent(share: float) -> str:
+    """Share as words: ``12 %``, ``0.4 %``."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
+
+
+def member(these: np.ndarray, those: np.ndarray) -> Any:
+    """Whether each of ``these`` (codes) is among ``those``."""
+    return np.isin(these, those)

@@ -1,0 +1,70 @@
+"""Run the checks on a task and say what they found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from graphnetz.audit import baselines, labels, overlap  # noqa: F401  (each registers its checks)
+from graphnetz.audit.checks import CHECKS, Finding, Inspected
+from graphnetz.benchmark.api import get_split
+from graphnetz.datasets import find_task
+from graphnetz.records import Section, Table, Task
+
+SECTION = "audit"
+
+
+def audit(
+    task: Task | str, *, seed: int = 0, root: str = "data/benchmark", checks: Sequence[str] | None = None
+) -> list[Finding]:
+    """Look for leaks and other reasons not to believe numbers measured on a task.
+
+    Parameters
+    ----------
+    task
+        A task, or the name of one.
+    seed
+        Whose split is inspected.
+    root
+        Where datasets are kept.
+    checks
+        Names of `CHECKS`; None runs all.
+
+    Returns
+    -------
+    list of Finding
+        Leaks first. An empty list says that these checks found nothing, not that there is nothing.
+    """
+    found = find_task(task) if isinstance(task, str) else task
+    return inspect_task(Inspected(found, get_split(found, seed, root=root)), checks=checks)
+
+
+def inspect_task(seen: Inspected, *, checks: Sequence[str] | None = None) -> list[Finding]:
+    """Run checks on a split that is at hand."""
+    findings: list[Finding] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a regression that did not converge is still a baseline
+        for name in CHECKS if checks is None else checks:
+            findings += CHECKS[name](seen)
+    return sorted(findings, key=lambda item: (item.level != "leak", item.check))
+
+
+def audit_section(findings: Sequence[Finding], tasks: Sequence[str]) -> Section:
+    """What a report shows of an audit."""
+    leaks = sum(item.level == "leak" for item in findings)
+    verdict = (
+        f"No check found anything on {len(tasks)} task{'' if len(tasks) == 1 else 's'}."
+        if not findings
+        else f"{leaks} leak{'' if leaks == 1 else 's'} and {len(findings) - leaks} warnings on {len(tasks)} "
+        f"task{'' if len(tasks) == 1 else 's'}: read them before the numbers."
+    )
+    rows = tuple((item.task, item.level, item.check, item.message, item.value) for item in findings)
+    words = (
+        f"Checks: {', '.join(CHECKS)}. They look at one split of each task ({', '.join(tasks)}) before training; "
+        "finding nothing is no proof that there is nothing.",
+    )
+    columns = ("Task", "Level", "Check", "Finding", "Measured")
+    tables = (Table(columns, rows),) if rows else ()
+    return Section(
+        SECTION, "Leaks and sanity of the tasks", verdict, words, tables, level="warning" if leaks else "info"
+    )
