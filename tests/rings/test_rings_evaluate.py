@@ -10,7 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UnknownNameError, UsageError
-from graphnetz.benchmark import get_split, run_benchmark
+from graphnetz.benchmark import SearchSpace, get_split, run_benchmark
 from graphnetz.records import CellResult, Predictions, Section, Task
 from graphnetz.render.plots import draw_figure
 from graphnetz.report.sections import read_sections
@@ -164,6 +164,12 @@ def test_density_and_metric_grids():
 
 
 def test_presets():
+    # Table 5: two values each of learning rate, decay, width, dropout and batch size.
+    grid = SearchSpace(**tuning_of("paper").search)
+    assert len(grid) == 32
+    assert {row["batch_size"] for row in grid.candidates()} == {64, 128}
+    assert grid.as_dict()["batch_size"] == [64, 128]
+    assert "batch_size" not in SearchSpace(**tuning_of("quick").search).as_dict()  # keys of earlier runs stay
     assert tuning_of("paper").runs == 100
     assert tuning_of({"epochs": 3}).search == PRESETS["quick"].search
     assert tuning_of(Tuning(runs=7), runs=9).runs == 9

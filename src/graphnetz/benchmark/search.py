@@ -10,7 +10,7 @@ from typing import Any
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import generator
 
-_AXES = ("lr", "weight_decay", "hidden_channels")
+_AXES = ("lr", "weight_decay", "hidden_channels", "batch_size")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class SearchSpace:
     n_random: int | None = None
     seed: int = 0
     model: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    batch_size: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         if self.n_random is not None and self.n_random < 1:
@@ -58,7 +59,8 @@ class SearchSpace:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for the cell key and the run folder."""
-        plain = {axis: list(getattr(self, axis)) for axis in _AXES}
+        # An axis that came later is named only where it is used: the keys of earlier runs stay what they were.
+        plain = {axis: list(getattr(self, axis)) for axis in _AXES if axis != "batch_size" or self.batch_size}
         return plain | {
             "n_random": self.n_random,
             "seed": self.seed,
