@@ -32,9 +32,9 @@ def audit(**changes):
 
 
 def test_a_section_file_enters_page_and_results(mixed, tmp_path):
-    mixed.write(tmp_path)
+    mixed.write(tmp_path, figures=False)
     write_section(tmp_path, audit())
-    assert run_app(["report", str(tmp_path)]) == 1  # a cell of it failed
+    assert run_app(["report", str(tmp_path), "--no-figures"]) == 1  # a cell of it failed
     page = (tmp_path / "report.html").read_text()
     assert "Two rows leak." in page
     assert EVIL not in page
@@ -49,8 +49,8 @@ def test_a_section_file_enters_page_and_results(mixed, tmp_path):
 
 def test_a_report_written_elsewhere_takes_no_section_along(mixed, tmp_path):
     write_section(tmp_path / "a", audit())
-    mixed.write(tmp_path / "a")
-    mixed.write(tmp_path / "b")
+    mixed.write(tmp_path / "a", figures=False)
+    mixed.write(tmp_path / "b", figures=False)
     assert "Two rows leak." in (tmp_path / "a" / "report.html").read_text()
     assert "Two rows leak." not in (tmp_path / "b" / "report.html").read_text()
 
@@ -104,10 +104,10 @@ def test_the_note_about_a_bad_file_ends_when_it_is_mended(mixed, tmp_path):
     bad = tmp_path / "sections" / "bad.json"
     bad.parent.mkdir()
     bad.write_text("{")
-    mixed.write(tmp_path)
+    mixed.write(tmp_path, figures=False)
     assert "A section that was not read" in (tmp_path / "report.html").read_text()
     bad.unlink()
-    load_report(tmp_path).write(tmp_path)
+    load_report(tmp_path).write(tmp_path, figures=False)
     assert "A section that was not read" not in (tmp_path / "report.html").read_text()
 
 

@@ -14,6 +14,7 @@ from graphnetz.cli.app import run_app
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.several import compare_reports, merge_reports
 from graphnetz.report.standings import places
+from graphnetz.report.write import write_report
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 
@@ -189,3 +190,50 @@ def test_leaderboard_command(files, monkeypatch, capsys):
     table = pd.read_csv(files / "site" / "leaderboard.csv")
     assert (table["first_place"] <= table["last_place"]).all()
     assert (table["last_place"] <= table["models"]).all()
+
+
+def test_a_merged_folder_says_where_it_came_from(build, tmp_path, capsys):
+    for name, task in (("a", "cora"), ("b", "zinc")):
+        part = build({task: {"GCN": 0.8, "GAT": 0.7}}, seeds=3)
+        part.provenance = {"environments": {f"env-{name}": {"python": "3.11"}}, "dataset_fingerprints": {task: name}}
+        write_report(part, tmp_path / name, figures=False)
+        (tmp_path / name / "config.toml").write_text(f'task = ["{task}"]\n')
+    out = str(tmp_path / "m")
+    assert run_app(["merge", str(tmp_path / "a"), str(tmp_path / "b"), "--out", out]) == 0
+    assert (tmp_path / "m" / "parts" / "b.toml").read_text() == 'task = ["zinc"]\n'
+    body = json.loads((tmp_path / "m" / "provenance.json").read_text())
+    assert set(body["environments"]) == {"env-a", "env-b"}
+    assert body["dataset_fingerprints"] == {"cora": "a", "zinc": "b"}
+    assert "graphnetz merge a b --out again" in (tmp_path / "m" / "report.html").read_text()
+    capsys.readouterr()
+    assert run_app(["resume", out]) == 2
+    text = capsys.readouterr().err
+    assert "was merged from a and b and is no run of its own" in text
+    assert "parts" in text
+
+
+def test_runs_of_other_data_are_not_merged(build):
+    first, second = (build({"cora": {"GCN": 0.8, "GAT": 0.7}}, seeds=3) for _ in range(2))
+    first.provenance = {"dataset_fingerprints": {"cora": "x"}}
+    second.provenance = {"dataset_fingerprints": {"cora": "y"}}
+    with pytest.raises(UsageError, match="second ran it on other data"):
+        merge_reports([first, second], names=["first", "second"])
+    second.provenance = {"dataset_fingerprints": ["not a table"]}
+    assert merge_reports([first, second]).scores.tasks == ("cora",)
+
+
+def test_scores_in_a_csv_give_the_whole_report(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    assert run_app(["report", "a.csv", "--paper"]) == 0
+    assert "Report: a/report.html" in capsys.readouterr().out
+    found = {path.relative_to(files / "a").as_posix() for path in (files / "a").rglob("*") if path.is_file()}
+    assert {
+        "report.html", "results.json", "summary.csv", "summary.md", "pairwise.csv", "results.tex", "pairwise.tex",
+        "figures/forest.pdf", "figures/forest.png", "paper/methods.tex", "paper/references.bib",
+    } <= found  # fmt: skip
+    page = (files / "a" / "report.html").read_text()
+    assert EVIL not in page
+    assert all(f'id="{part}"' in page for part in ("verdicts", "summary", "figures", "pairs", "methods"))
+    means = pd.read_csv(files / "a" / "summary.csv").set_index(["task", "model"])["mean"]
+    raw = pd.read_csv(files / "a.csv").groupby(["task", "model"])["score"].mean()
+    assert means.to_dict() == pytest.approx(raw.to_dict())

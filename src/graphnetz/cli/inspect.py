@@ -18,6 +18,7 @@ def report(
     source: Annotated[Path, typer.Argument(help="A run folder, a results.json, or a CSV of scores trained elsewhere.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the files; default: the run folder.")] = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also write tables, figures and words for a paper.")] = False,
+    figures: Annotated[bool, typer.Option(help="Write figures as PDF and PNG; the page has its own.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> int:
     """Write the report files again, or make them from scores trained elsewhere."""
@@ -28,7 +29,7 @@ def report(
     folder = out or (
         source if source.is_dir() else source.with_suffix("") if source.suffix == ".csv" else source.parent
     )
-    made.write(folder)
+    made.write(folder, figures=figures)
     if paper:
         from graphnetz.report.paper import write_paper
 

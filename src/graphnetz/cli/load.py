@@ -36,7 +36,7 @@ def load_report(source: Path) -> BenchmarkReport:
             f"There is no run in {str(source)!r}: neither results.json nor store.sqlite. Give a run folder."
         )
     report = BenchmarkReport.from_json(results)
-    report.provenance = _provenance(source / "provenance.json")
+    report.provenance = read_provenance(source / "provenance.json")
     config = report.provenance.pop("config", None)
     if isinstance(config, dict):  # with the settings that cannot change a value, which results.json leaves out
         report.config = config
@@ -97,7 +97,8 @@ def _with_store(report: BenchmarkReport, folder: Path) -> BenchmarkReport:
     )
 
 
-def _provenance(path: Path) -> dict[str, Any]:
+def read_provenance(path: Path) -> dict[str, Any]:
+    """Return what a run folder says of its origin; nothing when the file is not there."""
     if not path.exists():
         return {}
     if path.stat().st_size > MAX_BYTES:

@@ -106,9 +106,24 @@ def resume(
 
     path = folder / "config.toml"
     if not path.exists():
+        _refuse_merged(folder)
         raise UsageError(f"{str(folder)!r} holds no config.toml. Give the folder of an earlier 'graphnetz run'.")
     resolved = load_config(path, {"workers": workers, "out": str(folder)})
     return _run(resolved, retry_failed=retry_failed, strict_env=False, dry_run=False, as_json=as_json, quiet=quiet)
+
+
+def _refuse_merged(folder: Path) -> None:
+    """Say of a merged folder where its cells came from, instead of that it lacks a file."""
+    from graphnetz.cli.load import read_provenance
+
+    config = read_provenance(folder / "provenance.json").get("config")
+    names = config.get("merged") if isinstance(config, dict) else None
+    if isinstance(names, list) and names:
+        listed = " and ".join(str(name)[:60] for name in names[:6]) + (" and others" if len(names) > 6 else "")
+        raise UsageError(
+            f"{str(folder)!r} was merged from {listed} and is no run of its own. Resume the parts (their settings are "
+            f"in {str(folder / 'parts')!r}), then merge again."
+        )
 
 
 def _seeds(text: str | None) -> int | list[int] | str | None:

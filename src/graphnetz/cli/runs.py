@@ -86,12 +86,24 @@ def merge(
     _new_folder(out)
     merged = merge_reports(_reports(runs), names=_labels(runs))
     _merge_stores([run for run in runs if (run / "store.sqlite").is_file()], out)
+    _keep_settings(runs, out)
     merged.write(out)
     if as_json:
         print(merged.to_json(histories=False), end="")
     else:
         print_report(merged, out)
     return OK
+
+
+def _keep_settings(runs: list[Path], out: Path) -> None:
+    """Copy the settings of every part to ``parts/``: a merged folder is no run of its own and has none."""
+    from graphnetz._core.paths import atomic_write, slug
+
+    for label, run in zip(_labels(runs), runs, strict=True):
+        settings = run / "config.toml"
+        if settings.is_file() and settings.stat().st_size < 1 << 20:
+            with atomic_write(out / "parts" / f"{slug(label)}.toml") as stream:
+                stream.write(settings.read_text(encoding="utf-8", errors="replace"))
 
 
 def _merge_stores(runs: list[Path], out: Path) -> None:

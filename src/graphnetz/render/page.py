@@ -114,6 +114,7 @@ class PageData:
     methods: tuple[str, ...] = ()
     provenance: tuple[tuple[str, Table], ...] = ()
     cost: Markup | None = None
+    reproduce: str = ""
 
 
 def figure_view(name: str, fig: MplFigure, *, title: str, caption: str, tight: bool = True) -> FigureView:

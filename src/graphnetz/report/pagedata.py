@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from graphnetz.records import Section, Table
 from graphnetz.render.page import PageData, PairGroup
 from graphnetz.report import figures
 from graphnetz.report.design import design_of, reference_effect
-from graphnetz.report.jsonio import jsonable
+from graphnetz.report.origins import origin_tables, reproduce
 from graphnetz.report.pagecharts import cost_figure, page_figures
 from graphnetz.report.scores import public_error
 from graphnetz.report.verdicts import TEST_WORDS, seeds_word
@@ -19,12 +20,16 @@ from graphnetz.report.verdicts import TEST_WORDS, seeds_word
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
 
-_LONG = 60
 MAX_MATRIX = 12
 
 
-def build_page(report: BenchmarkReport, *, sections: Sequence[Section] | None = None) -> PageData:
-    """Collect everything the page shows, with ``sections`` in place of the report's own when given."""
+def build_page(
+    report: BenchmarkReport, *, sections: Sequence[Section] | None = None, folder: Path | None = None
+) -> PageData:
+    """Collect everything the page shows.
+
+    ``sections`` stand in place of the report's own when given; ``folder`` is where the page will lie.
+    """
     table = report.scores
     return PageData(
         title=title_of(report),
@@ -38,7 +43,8 @@ def build_page(report: BenchmarkReport, *, sections: Sequence[Section] | None = 
         failures=_failures(report),
         sections=tuple(report.sections if sections is None else sections),
         methods=methods(report),
-        provenance=tuple(_provenance(report)),
+        provenance=tuple(origin_tables(report)),
+        reproduce=reproduce(report, folder),
         cost=cost_figure(report),
     )
 
@@ -155,35 +161,3 @@ def methods(report: BenchmarkReport) -> tuple[str, ...]:
         "only after a rejection (Demšar 2006)."
     )
     return tuple(text)
-
-
-def _provenance(report: BenchmarkReport) -> list[tuple[str, Table]]:
-    plain = jsonable(report.provenance)
-    tables = []
-    loose = {key: value for key, value in plain.items() if not isinstance(value, Mapping)}
-    if loose:
-        tables.append(("Run", _key_values(loose)))
-    tables += [(key, _key_values(value)) for key, value in plain.items() if isinstance(value, Mapping)]
-    environments = sorted({r.environment for r in report.results if r.environment})
-    if len(environments) > 1:
-        rows = tuple((name,) for name in environments)
-        note = "Cells of this report ran in different environments: equal seeds need not give equal bits."
-        tables.append(("Environments", Table(("Environment",), rows, note)))
-    if report.results and any(r.seconds == r.seconds for r in report.results):
-        costs = report.costs()
-        rows = tuple(tuple(row) for row in costs.itertuples(index=False))
-        tables.append(("Cost", Table(tuple(str(c) for c in costs.columns), rows)))
-    return tables
-
-
-def _key_values(values: Mapping[str, Any]) -> Table:
-    rows = tuple(
-        (key, value if isinstance(value, str | int | float) else _flat(value)) for key, value in values.items()
-    )
-    return Table(("Key", "Value"), rows)
-
-
-def _flat(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value[:_LONG])) + (", …" if len(value) > _LONG else "")
-    return "" if value is None else str(value)

@@ -121,11 +121,14 @@ class BenchmarkReport(Statistics):
         """Return `frame` as a polars DataFrame (needs the extra ``polars``)."""
         return self.frame(what, library="polars")
 
-    def write(self, folder: str | Path) -> Path:
-        """Write tables, figures and the page to ``folder`` and return it."""
+    def write(self, folder: str | Path, *, figures: bool = True) -> Path:
+        """Write tables, the page and figures to ``folder`` and return it.
+
+        The page draws its own charts; ``figures=False`` leaves out the PDF and PNG files, which take most of the time.
+        """
         from graphnetz.report.write import write_report
 
-        return write_report(self, folder)
+        return write_report(self, folder, figures=figures)
 
     # LaTeX
 

@@ -206,9 +206,12 @@ def merge_reports(
     cells: dict[tuple[str, str, int], CellResult] = {}
     models: dict[str, None] = {}
     absent: dict[tuple[str, str], str] = {}
+    data: dict[str, str] = {}
     for label, report in zip(labels, reports, strict=True):
         for task, info in report.task_info.items():
             why = _mismatch(tasks[task], info) if task in tasks else ""
+            if not why and _other_data(report, task, data):
+                why = f"{label} ran it on other data (the fingerprints differ)"
             if why:
                 raise UsageError(f"Task {task!r} cannot be merged: {why}. Merge runs of the same tasks.")
             tasks.setdefault(task, info)
@@ -230,9 +233,16 @@ def merge_reports(
         config=_common(reports) | {"merged": list(labels), "models": list(models), "tasks": list(tasks)},
         absent={pair: why for pair, why in absent.items() if pair not in held},
         sections=_sections(reports),
+        provenance=_provenance(reports),
         ci_method=reports[0].ci_method,
         pairwise_method=reports[0].pairwise_method,
     )
+
+
+def _other_data(report: BenchmarkReport, task: str, seen: dict[str, str]) -> bool:
+    prints = report.provenance.get("dataset_fingerprints")
+    mine = prints.get(task) if isinstance(prints, Mapping) else None
+    return mine is not None and seen.setdefault(task, str(mine)) != str(mine)
 
 
 def _new_names(
@@ -259,6 +269,17 @@ def _common(reports: Sequence[BenchmarkReport]) -> dict[str, Any]:
     baselines = dict.fromkeys(name for report in reports for name in report.config.get("baselines") or ())
     protocols = {t: p for report in reports for t, p in (report.config.get("protocols") or {}).items()}
     return same | {"baselines": list(baselines)} | ({"protocols": protocols} if protocols else {})
+
+
+def _provenance(reports: Sequence[BenchmarkReport]) -> dict[str, Any]:
+    """What the parts say of machines, data and sittings, put together."""
+    out: dict[str, Any] = {}
+    for name in ("environments", "dataset_fingerprints"):
+        parts = [part for report in reports if isinstance(part := report.provenance.get(name), Mapping)]
+        if parts:
+            out[name] = {key: value for part in parts for key, value in part.items()}
+    notes = dict.fromkeys(str(note) for report in reports for note in report.provenance.get("notes") or ())
+    return out | ({"notes": list(notes)} if notes else {})
 
 
 def _sections(reports: Sequence[BenchmarkReport]) -> list[Any]:

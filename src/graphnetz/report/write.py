@@ -17,7 +17,8 @@ from graphnetz.render import latex, plots
 from graphnetz.render.page import render_page
 from graphnetz.render.style import figure_files, lean_fonts
 from graphnetz.render.tables import csv_text, summary_markdown
-from graphnetz.report import figures, ranking
+from graphnetz.report import figures as drawings
+from graphnetz.report import ranking
 from graphnetz.report.analysis import FAMILY_WORDS
 from graphnetz.report.jsonio import dump, jsonable
 from graphnetz.report.pagecharts import report_panels
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
 
 
-def write_report(report: BenchmarkReport, folder: str | Path) -> Path:
-    """Write every file of the run folder that comes from cells."""
+def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool = True) -> Path:
+    """Write every file of the run folder that comes from cells; ``figures=False`` leaves those of papers out."""
     out = Path(folder)
     # What the report holds is newer than a file of the same name: files are read when a report is made.
     sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
@@ -46,8 +47,10 @@ def write_report(report: BenchmarkReport, folder: str | Path) -> Path:
     _write(out / "costs.csv", frame_csv(report.costs()))
     report.to_latex(out / "results.tex")
     _write(out / "pairwise.tex", pairwise_tex(report))
-    write_figures(report, out / "figures")
-    _write(out / "report.html", render_page(build_page(report, sections=sections)))
+    # The page draws its own charts: it is there seconds before the figures for papers and slides are.
+    _write(out / "report.html", render_page(build_page(report, sections=sections, folder=out)))
+    if figures:
+        write_figures(report, out / "figures")
     return out
 
 
@@ -74,8 +77,8 @@ def _provenance(report: BenchmarkReport) -> str:
 def pairwise_tex(report: BenchmarkReport) -> str:
     """The chosen test with effect sizes, then t and Wilcoxon side by side."""
     test = TEST_WORDS.get(report.pairwise_method, report.pairwise_method)
-    first = latex.pairwise_latex(figures.pair_views(report.comparisons()), test=test, family=FAMILY_WORDS["task"])
-    both = figures.both_views(report.comparisons(method="t"), report.comparisons(method="wilcoxon"))
+    first = latex.pairwise_latex(drawings.pair_views(report.comparisons()), test=test, family=FAMILY_WORDS["task"])
+    both = drawings.both_views(report.comparisons(method="t"), report.comparisons(method="wilcoxon"))
     return first + "\n" + latex.both_latex(both)
 
 
@@ -89,7 +92,7 @@ class Plan:
 
 MAX_PANELS = 12
 MAX_ROWS = 48
-MAX_MATRIX_CELLS = 600
+MAX_MATRIX_CELLS = 330
 MAX_CURVES = 60
 """What a figure holds before it is neither readable nor quick to draw; tables hold everything."""
 
@@ -119,7 +122,7 @@ def no_collector() -> Iterator[None]:
 
 def figure_plans(report: BenchmarkReport) -> list[Plan]:
     """The figures of a report, each with the call that draws it."""
-    grid, pairs = report.grid(), figures.pair_views(report.comparisons(), decisive=True)
+    grid, pairs = report.grid(), drawings.pair_views(report.comparisons(), decisive=True)
     models = report.scores.models
     k = max(1, len(models))
     some = list(dict.fromkeys(pair.task for pair in pairs))[: max(1, min(MAX_PANELS, MAX_MATRIX_CELLS // k**2))]

@@ -119,4 +119,14 @@
       count.textContent = parts.length ? `${shown} of ${rows.length} rows` : "";
     });
   }
+
+  // Paper cannot be unfolded: everything is open while it is printed.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const part of closed) part.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const part of closed) part.open = false;
+  });
 })();

@@ -1,0 +1,125 @@
+"""Where the cells of a report come from: how to make them again, with what, on what, at what cost."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphnetz.records import Table
+from graphnetz.report.jsonio import jsonable
+
+if TYPE_CHECKING:
+    from graphnetz.report.report import BenchmarkReport
+
+_LONG = 60
+_WORDS = {
+    "cell_seconds": "Seconds in cells",
+    "config": "Configuration",
+    "dataset_fingerprints": "Fingerprints of the data",
+    "environment_keys": "Environments of the cells",
+    "mixed_environments": "Cells of several environments",
+    "seconds_this_sitting": "Seconds of the last sitting",
+}
+_PROTOCOLS = "protocols"
+
+
+def reproduce(report: BenchmarkReport, folder: Path | None = None) -> str:
+    """Return one command that makes the cells again, or nothing where they came from elsewhere."""
+    config = report.config
+    if config.get("merged"):
+        parts = " ".join(shlex.quote(str(name)) for name in config["merged"])
+        return f"graphnetz merge {parts} --out again"
+    if folder is not None and (folder / "config.toml").is_file():
+        return "graphnetz run config.toml --out again"
+    if not config.get(_PROTOCOLS):
+        return ""
+    names = ("tasks", "models", "seeds", "hidden_channels", "epochs")
+    given = {name: jsonable(config[name]) for name in names if config.get(name) is not None}
+    return f"run_benchmark({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+def origin_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
+    """Configuration, protocols, run, environments, fingerprints and cost, each where there is something to say."""
+    config: dict[str, Any] = jsonable(report.config)
+    plain = jsonable(report.provenance)
+    tables = []
+    settings = {key: value for key, value in config.items() if key != _PROTOCOLS and value not in (None, "", [], {})}
+    if settings:
+        tables.append(("Configuration", _key_values(settings)))
+    if config.get(_PROTOCOLS):
+        tables.append(("Training by task", _protocols(config[_PROTOCOLS])))
+    loose = {key: value for key, value in plain.items() if not isinstance(value, Mapping) and value not in (None, [])}
+    if loose:
+        tables.append(("Run", _key_values(loose)))
+    for key, value in plain.items():
+        if key == "environments" and isinstance(value, Mapping):
+            tables += [(f"Environment {name}", _key_values(facts)) for name, facts in value.items()]
+        elif isinstance(value, Mapping):
+            tables.append((_word(key), _key_values(value)))
+    environments = sorted({r.environment for r in report.results if r.environment})
+    if len(environments) > 1:
+        rows = tuple((name,) for name in environments)
+        note = "Cells of this report ran in different environments: equal seeds need not give equal bits."
+        tables.append(("Environments", Table(("Environment",), rows, note)))
+    if report.results and any(r.seconds == r.seconds for r in report.results):
+        tables.append(("Cost", _costs(report)))
+    return tables
+
+
+def _costs(report: BenchmarkReport) -> Table:
+    costs = report.costs()
+    columns = (
+        "Task",
+        "Model",
+        "Cells",
+        "Seconds per cell",
+        "Seconds in all",
+        "Peak MB",
+        "Parameters",
+        "Epochs",
+    )
+    names = ("task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean")
+    values = {name: costs[name].tolist() for name in names}
+    values["peak_memory"] = [round(value / 1e6, 1) for value in values["peak_memory"]]
+    return Table(columns, tuple(zip(*(values[name] for name in names), strict=True)))
+
+
+def _protocols(protocols: Mapping[str, Mapping[str, Any]]) -> Table:
+    """What differs task by task as columns; what all tasks share in the caption."""
+    every = list(protocols.values())
+    keys = list(dict.fromkeys(key for protocol in every for key in protocol))
+    shared = {key: every[0].get(key) for key in keys if all(p.get(key) == every[0].get(key) for p in every)}
+    own = [key for key in keys if key not in shared]
+    rows = tuple((task, *(_scalar(protocol.get(key)) for key in own)) for task, protocol in protocols.items())
+    same = ", ".join(f"{_word(key).lower()} {_scalar(value)}" for key, value in shared.items() if value is not None)
+    return Table(("Task", *map(_word, own)), rows, f"Shared by all: {same}." if same else "")
+
+
+def _key_values(values: Mapping[str, Any]) -> Table:
+    return Table(("Key", "Value"), tuple((_word(key), _scalar(value)) for key, value in _leaves(values)))
+
+
+def _leaves(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
+    out: list[tuple[str, Any]] = []
+    for key, value in values.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping):
+            out += _leaves(value, f"{name}: ")
+        elif value is not None:
+            out.append((name, value))
+    return out
+
+
+def _word(key: str) -> str:
+    """A key as words; names of tasks and packages, which are no keys of ours, stay as they are."""
+    return _WORDS.get(key, key)
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, list):
+        return ", ".join(map(str, value[:_LONG])) + (", …" if len(value) > _LONG else "")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return str(value)
