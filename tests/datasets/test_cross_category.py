@@ -210,6 +210,29 @@ def test_the_start_of_the_relations_is_why_fb15k_237_differs(shared_data, tmp_pa
 
 @pytest.mark.golden
 @pytest.mark.data
+def test_the_small_test_part_is_why_mutag_differs(shared_data, tmp_path, monkeypatch):
+    """GraphSAGE scored as in the paper, on the 20 % it validates on, falls into the published interval."""
+    from graphnetz.benchmark.config import PROTOCOLS
+    from graphnetz.benchmark.run import run_benchmark
+    from graphnetz.datasets import CARDS, task_from_dataset
+    from graphnetz.records import GraphList
+
+    monkeypatch.setenv("GRAPHNETZ_MIRROR", str(shared_data))
+    graphs, splits = list(CARDS["mutag"].loader(tmp_path)), []
+    for seed in range(10):
+        order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(seed)).tolist()
+        cut = int(0.8 * len(graphs))
+        splits.append({"train": order[:cut], "val": order[cut:], "test": order[cut:]})
+    task = task_from_dataset("mutag", "graph_cls", GraphList(graphs, splits=splits), epochs=40)
+    report = run_benchmark(
+        models=["GraphSAGE"], tasks=[task], seeds=range(10), protocol=dict(PROTOCOLS["paper"]), verbose=False
+    )
+    mean, half = PUBLISHED["cross-category"]["rows"]["mutag"]["GraphSAGE"]
+    assert abs(report.summary().loc[("mutag", "GraphSAGE"), "mean"] - mean) <= half + 0.02
+
+
+@pytest.mark.golden
+@pytest.mark.data
 def test_the_copy_of_the_network_is_why_board_directors_differs(shared_data, tmp_path, monkeypatch):
     """PyG's own split and layers on our copy (another month) give our value, not the published one."""
     from sklearn.metrics import roc_auc_score
