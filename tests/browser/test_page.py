@@ -167,3 +167,17 @@ def test_ten_thousand_cells(look, large):
     assert page.logged == []
     assert page.locator("table.summary tbody tr").count() == 100
     assert shown < 5
+
+
+def test_paper_shows_what_a_screen_folds(look, hostile):
+    page = look(hostile)
+    folded = "() => document.querySelectorAll('details:not([open])').length"
+    page.evaluate("() => document.querySelectorAll('details').forEach((part, i) => { part.open = i % 2 == 0; })")
+    before = page.evaluate(folded)
+    assert before > 0
+    page.evaluate(
+        "() => addEventListener('beforeprint', () => { window.left = document.querySelectorAll('details:not([open])').length; })"
+    )
+    assert page.pdf(format="A4")[:4] == b"%PDF"
+    assert page.evaluate("() => window.left") == 0
+    assert page.evaluate(folded) == before  # and the screen is as it was

@@ -45,7 +45,7 @@ def test_configuration_protocols_environment_and_cost_are_tables(mixed):
     ]
     assert tables["Environment abc"].rows == (("python", "3.11"), ("packages: torch", "2.13"))
     training = tables["Training by task"]
-    assert training.columns == ("Task", "lr")
+    assert training.columns == ("Task", "Learning rate")
     assert training.rows == (("cora", 0.01), ("zinc", 0.001))
     assert training.caption == "Shared by all: optimiser adam, epochs 3."
     first = tables["Cost"].rows[0]

@@ -18,6 +18,7 @@ _WORDS = {
     "cell_seconds": "Seconds in cells",
     "config": "Configuration",
     "dataset_fingerprints": "Fingerprints of the data",
+    "lr": "Learning rate",
     "environment_keys": "Environments of the cells",
     "mixed_environments": "Cells of several environments",
     "seconds_this_sitting": "Seconds of the last sitting",
@@ -47,17 +48,17 @@ def origin_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
     tables = []
     settings = {key: value for key, value in config.items() if key != _PROTOCOLS and value not in (None, "", [], {})}
     if settings:
-        tables.append(("Configuration", _key_values(settings)))
+        tables.append(("Configuration", _key_values(settings, ours=True)))
     if config.get(_PROTOCOLS):
         tables.append(("Training by task", _protocols(config[_PROTOCOLS])))
     loose = {key: value for key, value in plain.items() if not isinstance(value, Mapping) and value not in (None, [])}
     if loose:
-        tables.append(("Run", _key_values(loose)))
+        tables.append(("Run", _key_values(loose, ours=True)))
     for key, value in plain.items():
         if key == "environments" and isinstance(value, Mapping):
             tables += [(f"Environment {name}", _key_values(facts)) for name, facts in value.items()]
         elif isinstance(value, Mapping):
-            tables.append((_word(key), _key_values(value)))
+            tables.append((_ours(key), _key_values(value)))
     environments = sorted({r.environment for r in report.results if r.environment})
     if len(environments) > 1:
         rows = tuple((name,) for name in environments)
@@ -93,12 +94,14 @@ def _protocols(protocols: Mapping[str, Mapping[str, Any]]) -> Table:
     shared = {key: every[0].get(key) for key in keys if all(p.get(key) == every[0].get(key) for p in every)}
     own = [key for key in keys if key not in shared]
     rows = tuple((task, *(_scalar(protocol.get(key)) for key in own)) for task, protocol in protocols.items())
-    same = ", ".join(f"{_word(key).lower()} {_scalar(value)}" for key, value in shared.items() if value is not None)
-    return Table(("Task", *map(_word, own)), rows, f"Shared by all: {same}." if same else "")
+    same = ", ".join(f"{_ours(key).lower()} {_text(value)}" for key, value in shared.items() if value is not None)
+    return Table(("Task", *map(_ours, own)), rows, f"Shared by all: {same}." if same else "")
 
 
-def _key_values(values: Mapping[str, Any]) -> Table:
-    return Table(("Key", "Value"), tuple((_word(key), _scalar(value)) for key, value in _leaves(values)))
+def _key_values(values: Mapping[str, Any], *, ours: bool = False) -> Table:
+    """Keys of ours are shown as words; names of tasks and packages stay as they are. Values are texts, all aligned."""
+    word = _ours if ours else str
+    return Table(("Key", "Value"), tuple((word(key), _text(value)) for key, value in _leaves(values)))
 
 
 def _leaves(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
@@ -112,9 +115,17 @@ def _leaves(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]
     return out
 
 
-def _word(key: str) -> str:
-    """A key as words; names of tasks and packages, which are no keys of ours, stay as they are."""
-    return _WORDS.get(key, key)
+def _ours(key: str) -> str:
+    plain = key.replace("_", " ")
+    return _WORDS.get(key, plain[:1].upper() + plain[1:])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:,}" if abs(value) >= 10_000 else f"{value:.6g}"
+    return str(_scalar(value))
 
 
 def _scalar(value: Any) -> Any:
