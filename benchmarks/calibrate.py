@@ -212,12 +212,23 @@ SUITES = {
 }
 
 
+def write(figures: list[Figure], *, keep: bool) -> None:
+    """Write the result file; with ``keep`` figures of other suites stay as they are."""
+    rows = {(f.group, f.name): {**asdict(f), "kept": f.kept} for f in figures}
+    if keep and RESULTS.exists():
+        before = json.loads(RESULTS.read_text(encoding="utf-8"))["figures"]
+        rows = {(row["group"], row["name"]): row for row in before} | rows
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps({"schema": 1, "figures": list(rows.values())}, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the replicates; writes no result file")
     parser.add_argument(
         "--only", choices=sorted(SUITES), action="append", help="run these suites; writes no result file"
     )
+    parser.add_argument("--update", action="store_true", help="with --only: put these figures into the result file")
     arguments = parser.parse_args()
     figures: list[Figure] = []
     for name in arguments.only or SUITES:
@@ -227,10 +238,8 @@ def main() -> int:
             print(f"{mark}  {figure.group} | {figure.name}: {figure.value:.4f} +- {figure.error:.4f}", flush=True)
             figures.append(figure)
     missed = [figure for figure in figures if not figure.kept]
-    if not arguments.quick and not arguments.only:
-        RESULTS.parent.mkdir(exist_ok=True)
-        rows = [{**asdict(figure), "kept": figure.kept} for figure in figures]
-        RESULTS.write_text(json.dumps({"schema": 1, "figures": rows}, indent=1) + "\n", encoding="utf-8")
+    if not arguments.quick and (arguments.update or not arguments.only):
+        write(figures, keep=bool(arguments.only))
     print(f"\n{len(figures)} figures, {len(missed)} promises missed.")
     return 1 if missed else 0
 

@@ -12,6 +12,7 @@ from graphnetz._core.lazy import lazy_names
 __version__ = "1.0.0.dev0"
 
 _HOME = {
+    "graphnetz.audit": ("audit",),
     "graphnetz.benchmark": (
         "BENCHMARK_TASKS",
         "BenchmarkReport",
@@ -52,6 +53,7 @@ __getattr__, __dir__, _names = lazy_names(__name__, _HOME)
 __all__ = ["__version__", *_names]
 
 if TYPE_CHECKING:
+    from graphnetz.audit import audit as audit
     from graphnetz.benchmark import BENCHMARK_TASKS as BENCHMARK_TASKS
     from graphnetz.benchmark import BenchmarkReport as BenchmarkReport
     from graphnetz.benchmark import ModelSpec as ModelSpec

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.lazy import lazy_names
 
@@ -22,3 +24,15 @@ if TYPE_CHECKING:
     from graphnetz.audit.inspect import audit as audit
     from graphnetz.audit.inspect import audit_section as audit_section
     from graphnetz.audit.inspect import inspect_task as inspect_task
+
+
+class _Callable(ModuleType):
+    """``graphnetz.audit(task)`` works whether or not this package was imported under the same name before."""
+
+    def __call__(self, task: Any, **options: Any) -> Any:
+        from graphnetz.audit.inspect import audit
+
+        return audit(task, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -55,10 +55,13 @@ class Inspected:
         """Features of the examples of every part, as feature-only baselines see them."""
         return design(self.split)
 
-    @property
+    @cached_property
     def targets(self) -> dict[str, np.ndarray]:
-        """True values per part."""
-        return self.split.targets
+        """True values per part; one column is one value per example."""
+        return {
+            part: value[:, 0] if value.ndim == 2 and value.shape[1] == 1 and self.split.kind != "multi" else value
+            for part, value in self.split.targets.items()
+        }
 
     @property
     def is_class(self) -> bool:

@@ -14,6 +14,9 @@ Found = Iterator[tuple[Level, str, float]]
 SOME, MANY = 0.01, 0.20
 """Shares of test examples from which an overlap is named, and from which it is called a leak."""
 
+NAMES = 0.9
+"""Share of distinct rows from which features are as good as names."""
+
 
 @check("shared_examples")
 def shared_examples(seen: Inspected) -> Found:
@@ -89,7 +92,7 @@ def duplicate_nodes(seen: Inspected) -> Found:
     x = seen.split.data.x.numpy()
     codes, distinct = _row_codes(x)
     some = np.any(x != 0, axis=1)  # rows of zeros are missing values, not twins
-    if distinct < 0.5 * max(int(some.sum()), 1):
+    if distinct < NAMES * max(int(some.sum()), 1):
         return  # features are a few categories: equal rows are no surprise
     train, test = (np.asarray(seen.split.part(part)) for part in ("train", "test"))
     share = float((np.isin(codes[test], codes[train[some[train]]]) & some[test]).mean())

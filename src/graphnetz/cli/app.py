@@ -42,7 +42,7 @@ def root(
 
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
-    from graphnetz.cli import cluster, data, inspect, rings, run, runs  # noqa: F401
+    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs  # noqa: F401
 
 
 DEFAULTS = {"rings": ("evaluate", ("evaluate", "complementarity", "diversity", "separability"))}

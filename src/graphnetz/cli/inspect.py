@@ -188,6 +188,10 @@ def doctor(
     datasets: Annotated[
         bool, typer.Option("--datasets", help="Load datasets and compare them with their cards.")
     ] = False,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Look for leaks in this task before training on it; repeat for several.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="With --task: a run folder whose report shall show it.")] = None,
     mirror: Annotated[str | None, typer.Option(help="Folder or URL asked before the network.")] = None,
     root: Annotated[str, typer.Option(help="Where datasets are kept.")] = "data/benchmark",
     download: Annotated[
@@ -195,7 +199,11 @@ def doctor(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
-    """Check this machine (versions, cores, memory, extras, writable folders), or the datasets at hand."""
+    """Check this machine (versions, cores, memory, extras, writable folders), the datasets at hand, or a task."""
+    if task:
+        from graphnetz.cli.decide import audit_tasks
+
+        return audit_tasks(task, root=root, mirror=mirror, out=out, as_json=as_json)
     if datasets:
         from graphnetz.cli.data import check_cards
 

@@ -14,6 +14,7 @@ from graphnetz.report import figures
 from graphnetz.report.design import design_of, reference_effect
 from graphnetz.report.origins import origin_tables, reproduce
 from graphnetz.report.pagecharts import cost_figure, page_figures
+from graphnetz.report.population import population_tables
 from graphnetz.report.scores import public_error
 from graphnetz.report.verdicts import TEST_WORDS, seeds_word
 
@@ -99,6 +100,7 @@ def _tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
         columns = ("Model", "Mean rank", "low", "high", "Share of being best")
         note = "Interval and share by resampling the tasks, 2,000 times."
         tables.insert(0, ("Ranks", Table(columns, rows, note)))
+        tables += population_tables(report)
     return tables
 
 

@@ -1,0 +1,211 @@
+"""``seeds="auto"``: rounds, resuming, what the report shows."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import UsageError
+from graphnetz.benchmark.adaptive import run_rounds, seed_rule
+from graphnetz.benchmark.plan import Plan
+from graphnetz.benchmark.run import run_benchmark
+from graphnetz.benchmark.store import Store
+from graphnetz.models import ModelSpec
+from graphnetz.records import Cell, CellResult, Protocol, Task
+from graphnetz.report import BenchmarkReport, TaskInfo
+from graphnetz.report.sequential import SeedRule, cost_of, decide_report
+from graphnetz.stats import repeated_interval
+
+RULE = SeedRule(0.01, max_seeds=30)
+MEANS = {"near": 0.8, "nearer": 0.801, "far": 0.9, "noisy": 0.83}
+SPREAD = {"near": 0.004, "nearer": 0.004, "far": 0.01, "noisy": 0.15}
+
+
+def value(task, model, seed):
+    rng = np.random.default_rng([len(task), sorted(MEANS).index(model), seed])
+    return MEANS[model] + SPREAD[model] * rng.normal()
+
+
+def whole_plan(tasks=("one", "three")):
+    cells = tuple(
+        Cell(f"{t}/{m}/{s}", t, m, s, Protocol()) for t in tasks for m in MEANS for s in range(RULE.max_seeds)
+    )
+    info = {t: TaskInfo("test_acc", replication="regenerate") for t in tasks}
+    tasks = tuple(Task(t, "node_cls", lambda root: None) for t in tasks)
+    return Plan(cells, tasks, tuple(MEANS), tuple(range(RULE.max_seeds)), info, {}, {})
+
+
+class Trainer:
+    """Finishes cells in a store like an executor would; dies after ``lives`` cells."""
+
+    def __init__(self, store, lives=10**9, failing=()):
+        self.store, self.lives, self.failing = store, lives, failing
+
+    def __call__(self, part):
+        self.store.plan(part.cells)
+        for key in self.store.missing([cell.key for cell in part.cells]):
+            if self.lives == 0:
+                raise KeyboardInterrupt
+            self.lives -= 1
+            task, model, seed = key.split("/")
+            bad = (model, int(seed)) in self.failing
+            assert self.store.claim(key, "me")
+            self.store.finish("me", CellResult(
+                key, task, model, int(seed), status="failed" if bad else "ok", metric="test_acc",
+                metrics={} if bad else {"test_acc": value(task, model, int(seed))}, replication="regenerate",
+            ))  # fmt: skip
+
+
+def test_rounds_train_what_open_comparisons_need_and_no_more(tmp_path):
+    with Store.create(tmp_path) as store:
+        part = run_rounds(store, whole_plan(), RULE, Trainer(store))
+        results = list(store.results())
+        (section,) = store.read_sections()
+    assert {r.key for r in results} == {c.key for c in part.cells}
+    decisions = decide_report(results, part.info, part.models, RULE)
+    cost = cost_of(decisions, RULE)
+    assert cost.used == len(results) == section.extra["used"]
+    assert cost.used < 0.8 * cost.planned
+    assert not any(found.next_look for found in decisions.values())
+    # Every model has the first seeds without a gap, so that pairs are paired by seed.
+    for task in part.info:
+        for model in MEANS:
+            seeds = sorted(r.seed for r in results if (r.task, r.model) == (task, model))
+            assert seeds == list(range(len(seeds)))
+            stays = [d for d in decisions[task].comparisons if model in (d.a, d.b)]
+            assert len(seeds) == max(RULE.looks[d.state.look - 1] for d in stays)
+
+
+def test_a_killed_run_goes_on_in_the_same_round(tmp_path):
+    with Store.create(tmp_path / "straight") as store:
+        expected = run_rounds(store, whole_plan(), RULE, Trainer(store)).cells
+    sittings = 0
+    with Store.create(tmp_path / "killed") as store:
+        while True:
+            sittings += 1
+            try:
+                found = run_rounds(store, whole_plan(), RULE, Trainer(store, lives=17)).cells
+                break
+            except KeyboardInterrupt:
+                continue
+        assert {r.key for r in store.results()} == {c.key for c in expected}
+    assert sittings > 3
+    assert found == expected
+
+
+def test_cells_that_were_there_before_do_not_change_a_decision(tmp_path):
+    with Store.create(tmp_path / "a") as store:
+        expected = run_rounds(store, whole_plan(), RULE, Trainer(store)).cells
+    with Store.create(tmp_path / "b") as store:
+        Trainer(store)(whole_plan())
+        assert run_rounds(store, whole_plan(), RULE, Trainer(store, lives=0)).cells == expected
+
+
+def test_a_model_that_always_fails_costs_its_first_look_only(tmp_path):
+    failing = {("noisy", seed) for seed in range(30)}
+    with Store.create(tmp_path) as store:
+        part = run_rounds(store, whole_plan(("one",)), RULE, Trainer(store, failing=failing))
+    assert sum(cell.model == "noisy" for cell in part.cells) == RULE.looks[0]
+
+
+class Guesser:
+    """Right with a given probability: a cheap model whose scores vary with the seed."""
+
+    def __init__(self, skill=0.5):
+        self.skill = skill
+
+    def fit(self, split, rng):
+        self.rng = np.random.default_rng([int(100 * self.skill), int(rng.integers(1 << 30))])
+
+    def score(self, split):
+        out = {}
+        for part in ("train", "val", "test"):
+            target = split.targets[part]
+            right = self.rng.random(len(target)) < self.skill
+            out[part] = np.eye(2)[np.where(right, target, 1 - target)]
+        return out
+
+
+def graph(root, seed=0):
+    rng = np.random.default_rng(seed)
+    edges = torch.from_numpy(rng.integers(0, 200, (2, 600)))
+    part = torch.arange(200)
+    return Data(
+        x=torch.ones(200, 2), edge_index=edges, y=torch.from_numpy(rng.integers(0, 2, 200)),
+        train_mask=part < 60, val_mask=(part >= 60) & (part < 100), test_mask=part >= 100,
+    )  # fmt: skip
+
+
+MODELS = {
+    f"p{int(100 * p)}": ModelSpec(Guesser, frozenset({"node_cls"}), kwargs={"skill": p}) for p in (0.5, 0.52, 0.9)
+}
+
+
+def auto(folder=None, **options):
+    given = {"seeds": "auto", "precision": 0.01, "max_seeds": 10, "models": MODELS} | options
+    task = Task("coins", "node_cls", graph, 1)
+    return run_benchmark(tasks=[task], out=folder, backend="serial", verbose=False, **given)
+
+
+def test_the_report_shows_decisions_and_only_what_is_valid_after_stopping(tmp_path):
+    report = auto(tmp_path)
+    state = {frozenset((d.a, d.b)): d.state for d in report.decisions()["coins"].comparisons}
+    clear, close = state[frozenset(("p50", "p90"))], state[frozenset(("p50", "p52"))]
+    assert (clear.decision, clear.look) == ("different", 1)
+    assert close.decision == "undecided"
+    frame = report.pairwise().set_index(["model_a", "model_b"])
+    row = frame.loc[("p50", "p90")]
+    assert (row["diff_low"], row["diff_high"]) == (clear.low, clear.high)
+    assert row["different"]
+    assert row["p_holm"] <= 0.05 < frame.loc[("p50", "p52"), "p_holm"]
+    assert row["p_raw"] < row["p_holm"]
+    x, y = report.scores.paired("coins", "p50", "p90")
+    assert clear.low < repeated_interval((x - y)[:5], 0.05)[1]  # wider than the ordinary interval
+    wilcoxon = report.pairwise(method="wilcoxon")
+    assert wilcoxon["p_holm"].isna().all()
+    assert "no valid wilcoxon p" in wilcoxon["reason"][0]
+    section = next(s for s in report.sections if s.name == "seeds-auto")
+    assert section.extra["used"] == len(report.results)
+    assert {row[2] for row in section.tables[0].rows} >= {"p90 is better", "undecided"}
+    assert "Seeds until decided" in (tmp_path / "report.html").read_text()
+    again = BenchmarkReport.from_json(tmp_path / "results.json")
+    assert again.pairwise().equals(report.pairwise())
+    assert again.verdicts() == report.verdicts()
+
+
+def test_two_runs_and_a_resumed_one_write_the_same_results(tmp_path):
+    auto(tmp_path / "a")
+    auto(tmp_path / "b", seeds=range(3), precision=None, max_seeds=None)
+    (tmp_path / "b" / "plan.json").unlink()
+    with Store.open(tmp_path / "b") as store:
+        store.db.execute("DELETE FROM meta")
+        store.db.execute("DELETE FROM sections")
+    auto(tmp_path / "b")
+    first, second = (json.loads((tmp_path / name / "results.json").read_text()) for name in "ab")
+    assert first["cells"] == second["cells"]
+    pick = [next(s for s in raw["sections"] if s["name"] == "seeds-auto") for raw in (first, second)]
+    assert pick[0] == pick[1]
+
+
+def test_intervals_of_single_models_allow_for_looking_often():
+    report = auto()
+    row = report.summary().loc[("coins", "p90")]
+    ordinary = 2.776 * row["std"] / math.sqrt(5)
+    assert row["n_seeds"] == 5
+    assert row["ci_half"] > 1.1 * ordinary
+
+
+def test_wrong_use_is_refused():
+    with pytest.raises(UsageError, match="needs precision"):
+        auto(precision=None)
+    with pytest.raises(UsageError, match='belongs to seeds="auto"'):
+        seed_rule(range(5), 0.01, None)
+    with pytest.raises(UsageError, match="needs precision"):
+        auto(precision=-1)
+    with pytest.raises(UsageError, match="max_seeds=3"):
+        auto(max_seeds=3)
+    with pytest.raises(UsageError, match="'atuo'"):
+        auto(seeds="atuo", precision=None, max_seeds=None)
