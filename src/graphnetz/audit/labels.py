@@ -50,7 +50,7 @@ def likely_columns(x: np.ndarray, y: np.ndarray, is_class: bool, *, most: int) -
         )
     share = np.where(spread > 0, explained / np.maximum(spread, 1e-300), 0.0)
     order = np.argsort(-share, kind="stable")
-    return order[spread[order] > 0][:most]
+    return np.asarray(order[spread[order] > 0][:most])
 
 
 def _one_column(seen: Inspected, x: np.ndarray, y: np.ndarray, column: int) -> float:

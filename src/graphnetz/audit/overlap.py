@@ -44,7 +44,7 @@ def _codes(seen: Inspected, part: str) -> np.ndarray:
 def _pair_codes(seen: Inspected, ends: np.ndarray, relation: np.ndarray | None) -> np.ndarray:
     nodes = int(seen.split.data.num_nodes)
     if relation is None:  # decoders are symmetric: the pair counts, not the arc
-        return np.minimum(*ends).astype(np.int64) * nodes + np.maximum(*ends)
+        return np.asarray(np.minimum(*ends).astype(np.int64) * nodes + np.maximum(*ends))
     return np.asarray((relation.astype(np.int64) * nodes + ends[0]) * nodes + ends[1])
 
 

@@ -153,7 +153,7 @@ def registration_section(store: Store, body: Mapping[str, Any], plan: Plan, fold
 def _intact(path: Path, expected: str) -> bool:
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
-        return body.pop("sha256") == expected == plan_hash(body)
+        return bool(body.pop("sha256") == expected == plan_hash(body))
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return False
 

@@ -156,7 +156,7 @@ def _protocols(report: BenchmarkReport, folder: Path) -> dict[tuple[str, str, in
 
 def _looked_up(report: BenchmarkReport) -> tuple[dict[str, Task], dict[str, Any], dict[tuple[str, str], str]]:
     """Tasks and models by name; those that are not known here, with the reason."""
-    suite = report.config.get("suite")
+    suite = str(report.config.get("suite"))
     listed = {task.name: task for task in SUITES[suite]()} if suite in SUITES else {}
     tasks: dict[str, Task] = {}
     specs: dict[str, Any] = {}

@@ -74,7 +74,8 @@ def _plain(value: Any) -> Any:
 def plan_from_report(report: BenchmarkReport, *, effect: float, power: float = 0.8, alpha: float = 0.05) -> DesignPlan:
     """Plan from a pilot: its spread of seed-wise differences, its seconds, its tasks and models."""
     table = report.scores
-    seconds = {(str(r.task), str(r.model)): float(r.seconds_mean) for r in report.costs().itertuples()}
+    costs = report.costs()
+    seconds = dict(zip(zip(costs["task"], costs["model"], strict=True), costs["seconds_mean"].tolist(), strict=True))
     tasks = []
     for t, name in enumerate(table.tasks):
         present = table.present(name)

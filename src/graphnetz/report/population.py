@@ -100,7 +100,7 @@ def population_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
     margin = rule.margin if rule else MARGIN
     found = hierarchical_frame(report, margin=margin)
     if len(found) and np.isfinite(found["p_a"]).any():
-        rows = tuple(
+        chances = tuple(
             (f"{r.model_a} − {r.model_b}", r.p_a, r.p_equal, r.p_b, r.mean, r.new_low, r.new_high)
             for r in found.itertuples()
         )
@@ -111,7 +111,7 @@ def population_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
             "interval of a new task."
         )
         columns = ("Models", "First better", "Within the margin", "Second better", "Mean", "New task: low", "high")
-        tables.append(("A task that was not measured", Table(columns, rows, note)))
+        tables.append(("A task that was not measured", Table(columns, chances, note)))
     return tables
 
 

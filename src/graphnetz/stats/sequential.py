@@ -160,14 +160,14 @@ def _decide_family(
         if not state.open.any() or any(row.size < n for row, wanted in zip(rows, state.open[0], strict=True) if wanted):
             break
         p, p_equivalence = np.full((1, m), np.nan), np.full((1, m), np.nan)
-        facts = np.full((3, 1, m), np.nan)
+        mean, sd, count = (np.full((1, m), np.nan) for _ in range(3))
         for index in np.flatnonzero(state.open[0]):
             seen = rows[index][:n]
             p[0, index], p_equivalence[0, index] = _p_values(seen, margins[index], ratios[index])
-            facts[:, 0, index] = _moments(seen)
+            mean[0, index], sd[0, index], count[0, index] = _moments(seen)
             last[index] = (look + 1, float(p[0, index]), float(p_equivalence[0, index]))
         state.read(look, p, p_equivalence)
-        state.give_up(look, *facts, margins, ratios, futility)
+        state.give_up(look, mean, sd, count, margins, ratios, futility)
     return [_describe(state, index, rows[index], last[index], ratios[index]) for index in range(m)]
 
 

@@ -1,0 +1,101 @@
+"""Beside Nemenyi, and before the next run: witnesses from scipy and statsmodels."""
+
+import json
+import math
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from graphnetz.cli.app import run_app
+from graphnetz.report import BenchmarkReport
+from graphnetz.report.pagedata import build_page
+from graphnetz.report.planning import critical_difference, plan_from_report, plan_from_sd
+from graphnetz.report.population import hierarchical_frame, population_tables, wilcoxon_frame
+from graphnetz.stats import hierarchical
+
+MODELS = {"a": 0.80, "b": 0.78, "c": 0.70}
+
+
+def scores(tasks=12, seeds=6, metric="test_acc"):
+    rng = np.random.default_rng(0)
+    rows = []
+    for t in range(tasks):
+        shift = rng.normal(0, 0.05)
+        for model, mean in MODELS.items():
+            own = mean + shift + rng.normal(0, 0.02)
+            rows += [(f"t{t}", model, s, own + rng.normal(0, 0.01), metric, True) for s in range(seeds)]
+    return pd.DataFrame(rows, columns=["task", "model", "seed", "score", "metric", "greater_is_better"])
+
+
+@pytest.fixture(scope="module")
+def report():
+    return BenchmarkReport.from_scores(scores())
+
+
+def test_wilcoxon_over_tasks_is_that_of_scipy(report):
+    frame = wilcoxon_frame(report)
+    means = scores().groupby(["task", "model"])["score"].mean().unstack()
+    raw = [stats.wilcoxon(means[a], means[b], method="exact").pvalue for a, b in combinations("abc", 2)]
+    assert frame["p_raw"].tolist() == pytest.approx(raw)
+    assert frame["p_holm"].tolist() == pytest.approx(multipletests(raw, method="holm")[1])
+    assert frame["different"].tolist() == [bool(p <= 0.05) for p in multipletests(raw, method="holm")[1]]
+
+
+def test_the_hierarchical_view_is_that_of_the_differences(report):
+    frame = hierarchical_frame(report, margin=0.01).set_index(["model_a", "model_b"])
+    table = report.scores
+    rows = [np.subtract(*table.paired(task, "a", "c")) for task in table.tasks]
+    direct = hierarchical(rows, margin=0.01)
+    assert frame.loc[("a", "c"), "p_a"] == pytest.approx(direct.p_right)
+    assert frame.loc[("a", "c"), "p_a"] > 0.95
+    assert np.allclose(frame[["p_a", "p_equal", "p_b"]].sum(axis=1), 1)
+
+
+def test_only_shares_of_one_take_part():
+    lower = BenchmarkReport.from_scores(scores(metric="test_mae").assign(greater_is_better=False))
+    assert hierarchical_frame(lower).empty
+    assert [name for name, _ in population_tables(lower)] == ["Every two models over tasks"]
+
+
+def test_the_page_shows_both_and_small_reports_show_neither(report):
+    names = [name for name, _ in build_page(report).tables]
+    assert {"Every two models over tasks", "A task that was not measured"} <= set(names)
+    assert population_tables(BenchmarkReport.from_scores(scores(tasks=2))) == []
+
+
+def test_seeds_are_those_of_statsmodels(report):
+    plan = plan_from_report(report, effect=0.01, power=0.8)
+    table = report.scores
+    for row in plan.tasks:
+        spread = sorted(np.subtract(*table.paired(row.task, a, b)).std(ddof=1) for a, b in combinations("abc", 2))
+        exact = TTestPower().solve_power(0.01 / spread[-1], power=0.8, alpha=0.05 / 3)
+        assert row.seeds == math.ceil(exact - 1e-9)
+        assert row.seeds_typical <= row.seeds <= row.seeds_high
+    means = table.means()
+    typical = np.median([(means[:, i] - means[:, j]).std(ddof=1) for i, j in combinations(range(3), 2)])
+    exact = TTestPower().solve_power(0.01 / typical, power=0.8, alpha=0.05 / 3)
+    assert plan.tasks_needed == math.ceil(exact - 1e-9)
+
+
+def test_critical_difference_is_the_published_one():
+    assert critical_difference(4, 14) == pytest.approx(2.569 * math.sqrt(4 * 5 / (6 * 14)), rel=1e-3)  # Demsar 2006
+    assert math.isnan(critical_difference(1, 10))
+    assert plan_from_sd(0.02, effect=0.01, models=5, tasks=12).critical_difference == pytest.approx(1.761, abs=1e-3)
+
+
+def test_the_command(tmp_path, capsys):
+    path = tmp_path / "scores.csv"
+    scores(seeds=4).to_csv(path, index=False)
+    assert run_app(["plan", "--effect", "0.01", "--from", str(path)]) == 0
+    words = capsys.readouterr().out
+    assert "To detect 0.01 with probability 0.8" in words
+    assert "Critical difference of mean ranks" in words
+    assert run_app(["plan", "--effect", "0.01", "--sd", "0.02", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tasks"][0]["seeds"] == 34
+    assert run_app(["plan", "--effect", "0.01"]) == 2
+    assert "--from DIR" in capsys.readouterr().err
