@@ -56,6 +56,7 @@ bench: install
 	$(BIN)/python benchmarks/bench_kernels.py
 	$(BIN)/python benchmarks/bench_rings.py
 	$(BIN)/python benchmarks/bench_engine.py store
+	$(BIN)/python benchmarks/bench_bgnn.py
 
 latex: install
 	sh scripts/latex.sh

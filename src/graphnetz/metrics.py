@@ -221,6 +221,13 @@ def mean_square_error(target: Array, score: Array) -> float:
     return float(np.square(target.reshape(score.shape) - score).mean()) if target.size else float("nan")
 
 
+@metric("log_mse", "log10 MSE", greater_is_better=False, bounds=(-np.inf, np.inf))
+def log_mean_square_error(target: Array, score: Array) -> float:
+    """Decimal logarithm of the mean square error; minus infinity, and so undefined (NaN), for an exact fit."""
+    error = mean_square_error(target, score)
+    return float(np.log10(error)) if error > 0 else float("nan")
+
+
 @metric("r2", "R squared", greater_is_better=True, bounds=(-np.inf, 1.0))
 def r_squared(target: Array, score: Array) -> float:
     """Share of variance explained; NaN for constant targets."""

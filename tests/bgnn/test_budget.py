@@ -141,7 +141,8 @@ def test_a_run_at_a_budget_reports_counts_and_flags_the_ones_that_miss():
     assert cells["Majority"].parameters == 0
 
 
-def test_a_run_at_a_budget_out_of_reach_says_so_in_the_cell():
-    cell = run_at(10_000)["bgnn.GAT"]
-    assert cell.status == "failed"
-    assert "cannot come within 10 % of 10,000 parameters" in cell.error
+def test_a_budget_out_of_reach_is_refused_before_any_cell(monkeypatch):
+    monkeypatch.setattr("graphnetz.benchmark.run.execute", lambda *_, **__: pytest.fail("a cell was run"))
+    reach = r"csl / bgnn.GAT: GAT cannot come within 10 % of 10,000 parameters. Closest: [\d,]+ parameters at width \d+ and "
+    with pytest.raises(UsageError, match=reach):
+        run_at(10_000)

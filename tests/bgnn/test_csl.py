@@ -70,5 +70,7 @@ def test_published_budget_with_laplacian_positions(name):
 @pytest.mark.golden
 @pytest.mark.timeout(14400)
 def test_published_budget_3wl_needs_no_positions():
-    found = accuracies(["bgnn.3WLGNN"], budget=100_000, epochs=120, schedule=Plateau(0.5, 7, 1e-6))["bgnn.3WLGNN"]
+    # It learns slowly: half of the classes after 45 epochs, and the published runs took about 475 per fold (Table 10,
+    # total over seconds per epoch). All graphs of a class are isomorphic, so training and test accuracy are equal.
+    found = accuracies(["bgnn.3WLGNN"], budget=100_000, epochs=500, schedule=Plateau(0.5, 15, 1e-6))["bgnn.3WLGNN"]
     assert np.median(found) >= 0.9

@@ -70,7 +70,8 @@ def test_cycles_degrees_and_sizes_do_not_give_the_class_away():
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
 
-    graphs = symmetric.cycles(2, train=3000, val=0, test=3000)
+    # With 9,100 test graphs the 2 % are 3.8 standard errors of a fair coin: a tighter bound would fail by chance.
+    graphs = symmetric.cycles(2, train=3000, val=0, test=9100)
     table = np.array(
         [
             [
@@ -84,10 +85,10 @@ def test_cycles_degrees_and_sizes_do_not_give_the_class_away():
     y = np.array([int(g.y) for g in graphs])
     for model in (LogisticRegression(max_iter=2000), RandomForestClassifier(50, max_depth=6, random_state=0)):
         score = model.fit(table[:3000], y[:3000]).score(table[3000:], y[3000:])
-        assert abs(score - 0.5) < 0.035  # 3.8 standard errors of a fair coin at 3,000 tosses
+        assert abs(score - 0.5) < 0.02
     for column in table.T[:2]:  # sizes and edges: same means within four standard errors
         gap = column[y == 1].mean() - column[y == 0].mean()
-        assert abs(gap) < 4 * column.std() * np.sqrt(2 / 3000)
+        assert abs(gap) < 4 * column.std() * np.sqrt(2 / 6050)
 
 
 # --- block models

@@ -48,6 +48,7 @@ class RunConfig(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     suite: str | None = None
+    size: Literal["published", "small"] = "published"
     category: str | None = None
     task: list[str] = Field(default_factory=list)
     task_type: str | None = None
@@ -61,6 +62,7 @@ class RunConfig(BaseModel):
     protocol: str = "default"
     epochs: int | None = Field(None, ge=1)
     hidden_channels: int = Field(64, ge=1)
+    budget: int | str | None = None
     lr: float | None = Field(None, gt=0)
     weight_decay: float | None = Field(None, ge=0)
     batch_size: int | None = Field(None, ge=1)
@@ -89,6 +91,15 @@ class RunConfig(BaseModel):
         if (isinstance(value, int) and value < 1) or value == []:
             raise ValueError("at least one seed is needed, for instance --seeds 10")
         return value
+
+    @field_validator("budget")
+    @classmethod
+    def _budget(cls, value: int | str | None) -> int | None:
+        if value is None:
+            return None
+        from graphnetz.models.budget import parse_budget  # torch, which reading a configuration need not import
+
+        return parse_budget(value)
 
     @field_validator("protocol")
     @classmethod
@@ -128,6 +139,10 @@ class RunConfig(BaseModel):
             "lr", "weight_decay", "batch_size", "batch_nodes", "fanouts", "selection", "patience", "edge_attributes",
         )  # fmt: skip
         given = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        if self.budget is not None:
+            if self.hidden_channels != RunConfig.model_fields["hidden_channels"].default:
+                raise UsageError("--budget and --hidden-channels exclude each other: a budget chooses the width.")
+            given["budget"] = self.budget
         if "hidden_channels" in self.model_fields_set:
             given["hidden_channels"] = self.hidden_channels
         return {**PROTOCOLS[self.protocol], **given}

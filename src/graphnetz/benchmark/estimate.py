@@ -122,7 +122,13 @@ def planned(arguments: Mapping[str, Any]) -> tuple[Workbench, Plan]:
     )
     overrides = _overrides(arguments.get("protocol"), int(arguments["hidden_channels"]), arguments.get("device"))
     seeds = choose_seeds(arguments.get("seeds"), None)
-    return workbench, make_plan(workbench, seeds, protocol=overrides, epochs=arguments.get("epochs"))
+    return workbench, make_plan(
+        workbench,
+        seeds,
+        protocol=overrides,
+        epochs=arguments.get("epochs"),
+        model_protocol=arguments.get("model_protocol"),
+    )
 
 
 def _recorded(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str], tuple[int, float, float]]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphnetz._core.paths import atomic_write
+from graphnetz.benchmark.budgets import budgets_of
 from graphnetz.benchmark.plan import Plan
 from graphnetz.benchmark.store import Store
 from graphnetz.benchmark.worker import Workbench
@@ -38,6 +39,8 @@ def assemble(
         "protocols": {task: protocol.as_dict() for task, protocol in protocols.items()},
         "search": workbench.search.as_dict() if workbench.search and not workbench.search.is_empty else None,
     }
+    if budgets := budgets_of(plan.cells, workbench.specs):
+        described["budgets"] = budgets
     report = BenchmarkReport.from_results(
         results, tasks=plan.info, models=plan.models, seeds=plan.seeds, config=described, absent=plan.absent
     )

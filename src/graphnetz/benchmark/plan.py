@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError, unknown_name
+from graphnetz.benchmark.budgets import BudgetCheck
 from graphnetz.benchmark.keys import CellKeys
 from graphnetz.benchmark.worker import Workbench, require_ok
 from graphnetz.datasets import find_task, iter_benchmark_tasks
@@ -114,6 +115,7 @@ def make_plan(
     unavailable: dict[str, str] = {}
     absent: dict[tuple[str, str], str] = {}
     cells: list[Cell] = []
+    budgets = BudgetCheck()
     for task in workbench.tasks.values():
         if on_load is not None:
             on_load(task.name)
@@ -129,6 +131,7 @@ def make_plan(
                 continue
             merged = {**protocol, **(model_protocol or {}).get(name, {})}
             resolved = resolve_protocol(task, merged, epochs=epochs)
+            budgets.look(task, name, spec, first.dims, resolved)
             if resolved.batch_nodes is not None:
                 check_samples(first, task.name)
             cells += [_cell(keys, task, name, spec, seed, resolved, data_key) for seed in seeds]
@@ -137,6 +140,7 @@ def make_plan(
             f"batch_nodes samples neighbours for {', '.join(sorted(SAMPLED))} and none of the chosen tasks is one. "
             "Leave it out."
         )
+    budgets.refuse()
     if unavailable and not info:
         raise DownloadError(" ".join(unavailable.values()))
     if not cells:
@@ -147,7 +151,7 @@ def make_plan(
         )
     return Plan(
         tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent, unavailable,
-        fingerprints=keys.fingerprints, notes=tuple(keys.notes),
+        fingerprints=keys.fingerprints, notes=(*keys.notes, *budgets.remarks),
     )  # fmt: skip
 
 

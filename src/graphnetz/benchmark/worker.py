@@ -25,6 +25,7 @@ from graphnetz.models.budget import budget_notes, width_for
 from graphnetz.records import Cell, CellResult, Predictions, Protocol, Task
 from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
 from graphnetz.tasktypes.loop import evaluate
+from graphnetz.tasktypes.reference import as_published
 from graphnetz.tasktypes.sampled import sampled
 
 _SPLITS_KEPT = 12
@@ -141,7 +142,8 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
         hook(split, protocol)
         scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
         return _measured(kind, split, scores, history=getattr(model, "history", None)), model
-    return fit(sampled(kind, protocol, model), model, split, protocol, keep_best_weights=True), model
+    trained = as_published(sampled(kind, protocol, model), protocol)
+    return fit(trained, model, split, protocol, keep_best_weights=True), model
 
 
 def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:

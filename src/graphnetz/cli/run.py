@@ -13,7 +13,7 @@ from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
 
 FLAGS = (
-    "log",
+    "log", "budget", "size",
     "suite", "category", "task", "task_type", "graph", "labels", "features", "model", "protocol", "epochs",
     "hidden_channels", "lr", "weight_decay", "batch_nodes", "selection", "patience", "workers", "backend", "address",
     "gpus", "timeout", "memory", "mirror", "root", "out", "save_predictions", "save_weights", "precision", "max_seeds",
@@ -25,6 +25,9 @@ FLAGS = (
 def run(
     config: Annotated[Path | None, typer.Argument(help="A TOML file whose keys equal the flags.")] = None,
     suite: Annotated[str | None, typer.Option(help="A named suite of tasks (see 'graphnetz list suites').")] = None,
+    size: Annotated[
+        str | None, typer.Option(help="Of a study's data: 'published', or 'small' for minutes on two cores.")
+    ] = None,
     category: Annotated[str | None, typer.Option(help="All curated tasks of a category.")] = None,
     task: Annotated[list[str] | None, typer.Option(help="A task by name; repeat for several.")] = None,
     task_type: Annotated[
@@ -50,6 +53,9 @@ def run(
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs instead of each task's own.")] = None,
     hidden_channels: Annotated[int | None, typer.Option(help="Width of the encoders.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Parameters per model such as 100k: each gets the closest width.")
+    ] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate instead of each task's own.")] = None,
     weight_decay: Annotated[float | None, typer.Option(help="Weight decay instead of each task's own.")] = None,
     batch_nodes: Annotated[
@@ -156,6 +162,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
     from graphnetz.benchmark.run import run_benchmark
     from graphnetz.cli.data import print_published
     from graphnetz.cli.show import print_report
+    from graphnetz.cli.studies import print_study, study_arguments
 
     folder = config.folder()
     arguments = {
@@ -164,6 +171,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
         "epochs": config.epochs, "seeds": config.seed_list(), "task_type": config.task_type, "tasks": _tasks(config),
         "device": config.device, "protocol": config.overrides(),
     }  # fmt: skip
+    arguments |= study_arguments(config)
     if dry_run:
         from graphnetz.cli.show import print_estimate
 
@@ -185,6 +193,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
     else:
         print_report(report, folder)
         print_published(report, config.suite)
+        print_study(report, config.suite)
     failed = [result for result in report.results if not result.ok]
     for result in failed[:20]:
         say(f"{result.status}: {result.task} / {result.model} / seed {result.seed}: {result.error}")
@@ -195,7 +204,7 @@ def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as
 
 def _tasks(config: Any) -> list[Any] | None:
     """Tasks named one by one, a suite, or (with a category) none: run_benchmark takes those itself."""
-    from graphnetz.datasets import SUITES, find_task
+    from graphnetz.datasets import find_task
 
     given = [
         name for name, value in (("suite", config.suite), ("category", config.category), ("task", config.task)) if value
@@ -207,11 +216,21 @@ def _tasks(config: Any) -> list[Any] | None:
     if config.category:
         return None
     if config.task and config.suite:
-        names = {task.name: task for task in SUITES[config.suite]()}
+        names = {task.name: task for task in _suite(config)}
         return [names.get(name) or find_task(name) for name in config.task]
     if config.task:
         return [find_task(name) for name in config.task]
-    return SUITES[config.suite or "default"]()
+    return _suite(config)
+
+
+def _suite(config: Any) -> list[Any]:
+    """Tasks of the suite, at the size asked for where it has sizes."""
+    from graphnetz.datasets import SUITES
+    from graphnetz.datasets.bgnn import STUDIES
+
+    make: Any = SUITES[config.suite or "default"]
+    tasks: list[Any] = make(config.size) if config.suite in STUDIES else make()
+    return tasks
 
 
 def _own_task(config: Any) -> Any:

@@ -224,7 +224,8 @@ def _plain_again(
 def norm_relu_add(x: Tensor, before: Tensor | None, norm: nn.BatchNorm1d) -> Tensor:
     """``before + relu(norm(x))`` in two passes over the rows; ``before`` has one row each, one for all, or is None."""
     plain_norm = type(norm) is nn.BatchNorm1d and norm.affine and norm.momentum is not None
-    if not plain_norm or not runtime.usable(x) or x.size(0) < 2 or norm.weight.dtype != x.dtype or norm._forward_hooks:
+    watched = norm._forward_hooks or norm._forward_pre_hooks
+    if not plain_norm or watched or not runtime.usable(x) or x.size(0) < 2 or norm.weight.dtype != x.dtype:
         out = torch.relu(norm(x))
         return out if before is None else before + out
     if norm.training or norm.running_mean is None:

@@ -30,6 +30,8 @@ class Protocol:
     ``edge_attributes=False`` keeps edge attributes from models that would take them. ``batch_nodes``
     and ``fanouts`` train on batches of that many nodes of one graph with at most ``fanouts[h]``
     sampled neighbours of each node ``h`` hops away (-1 takes all); None trains on the whole graph.
+    ``class_weights`` weighs node classes by their rarity in each batch; ``compat`` averages metrics over
+    batches, as the code of Dwivedi et al. (2023) does, for comparison with published numbers.
     """
 
     optimiser: str = "adam"
@@ -50,6 +52,8 @@ class Protocol:
     device: str = "cpu"
     batch_nodes: int | None = None
     fanouts: tuple[int, ...] | None = None
+    class_weights: bool = False
+    compat: bool = False
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
@@ -95,4 +99,7 @@ class Protocol:
         values = dataclasses.asdict(self)
         if self.batch_nodes is None:
             del values["batch_nodes"], values["fanouts"]
+        for name in ("class_weights", "compat"):
+            if not values[name]:
+                del values[name]
         return values

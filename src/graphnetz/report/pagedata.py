@@ -16,6 +16,7 @@ from graphnetz.report.origins import origin_tables, reproduce
 from graphnetz.report.pagecharts import cost_figure, page_figures
 from graphnetz.report.population import population_tables
 from graphnetz.report.scores import public_error
+from graphnetz.report.sizes import parameter_counts
 from graphnetz.report.verdicts import TEST_WORDS, seeds_word
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ def _pairs(report: BenchmarkReport) -> tuple[PairGroup, ...]:
 
 def _tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
     tables = [("Design", design_table(report))] if report.comparisons() else []
+    if report.config.get("budgets"):
+        counts = parameter_counts(report.results)
+        rows = tuple((task, model, count) for (task, model), count in counts.items())
+        tables.append(("Parameters", Table(("Task", "Model", "Parameters"), rows)))
     found = report.ranking()
     if found.models and len(found.tasks) > 1:
         moved = report.rank_stability()

@@ -11,7 +11,7 @@ from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz.records import ScoreTable
 from graphnetz.render.page import Verdicts, VerdictView
 from graphnetz.render.views import Grid
-from graphnetz.report import across, analysis, design, figures, frames, ranking, scores, sequential, verdicts
+from graphnetz.report import across, analysis, design, figures, frames, ranking, scores, sequential, sizes, verdicts
 from graphnetz.report.data import ReportData
 from graphnetz.stats import PAIRED_TESTS, rank_stability
 
@@ -71,7 +71,10 @@ class Statistics(ReportData):
 
     def summary(self, ci: float = 0.95, method: str | None = None) -> pd.DataFrame:
         """Mean, spread and interval per (task, model); ``method`` is t, bootstrap or bca."""
-        return frames.summary_frame(self._stats(ci, method), self.task_info, planned=len(self.seeds))
+        frame = frames.summary_frame(self._stats(ci, method), self.task_info, planned=len(self.seeds))
+        counts = sizes.parameter_counts(self.results)
+        frame["parameters"] = pd.array([counts.get(key) for key in frame.index], dtype="Int64")
+        return frame
 
     def pairwise(self, alpha: float = 0.05, method: str | None = None, family: str = "task") -> pd.DataFrame:
         """Paired tests between models per task with Holm adjustment.
@@ -177,7 +180,7 @@ class Statistics(ReportData):
         for t, task in enumerate(table.tasks):
             pairs = grouped.get(task, [])
             out += verdicts.task_verdicts(table, t, pairs, method=self.pairwise_method, baselines=baselines)
-        return out
+        return out + sizes.size_verdicts(self.results, self.config.get("budgets", {}))
 
     def verdict(self, task: str | None = None, *, alpha: float = 0.05) -> str:
         """Conclusion in words about ``task``, or across all tasks."""

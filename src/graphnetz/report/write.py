@@ -56,7 +56,7 @@ def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool =
 
 def frame_csv(frame: pd.DataFrame) -> str:
     """Return a data frame as safe CSV."""
-    columns = [frame[name].tolist() for name in frame.columns]
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame.columns]
     return csv_text([str(name) for name in frame.columns], zip(*columns, strict=True))
 
 

@@ -10,6 +10,7 @@ Link prediction leaves ``pe`` out: an encoding of the whole graph would carry th
 
 from __future__ import annotations
 
+import abc
 import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
@@ -58,7 +59,7 @@ def positions(data: Data, *, training: bool) -> Tensor:
     return pe
 
 
-class PositionalEncoding:
+class PositionalEncoding(abc.ABC):
     """Base of the transforms: ``transform(graph)`` for one graph, ``transform.many(graphs)`` for a list."""
 
     view = AS_IS
@@ -86,9 +87,9 @@ class PositionalEncoding:
             out.append(view)
         return out
 
+    @abc.abstractmethod
     def rows(self, graphs: Sequence[Data]) -> list[np.ndarray]:
         """One array [nodes, k] per graph."""
-        raise NotImplementedError
 
 
 class LaplacianPE(PositionalEncoding):

@@ -179,12 +179,14 @@ class Network(nn.Module):
     embed: nn.Module
     blocks: nn.ModuleList
     head: Any
+    graph_norm: bool = False
 
     def states(self, data: Data) -> Tensor:
         """Node embeddings after the last layer."""
         h: Tensor = self.embed(data)
+        scale = {"scale": size_scale(data, h, of="nodes")} if self.graph_norm else {}
         for block in self.blocks:
-            h = block(h, data.edge_index)
+            h = block(h, data.edge_index, **scale)
         return h
 
     def forward(self, data: Data) -> Any:
@@ -203,8 +205,27 @@ class Network(nn.Module):
         return out
 
 
-def finish(h: Tensor, before: Tensor, norm: nn.Module | None, dropout: float, *, training: bool) -> Tensor:
-    """Batch norm, ReLU, residual where the widths agree, dropout: the end of most layers."""
+def size_scale(data: Data, rows: Tensor, *, of: Literal["nodes", "edges"]) -> Tensor:
+    """Factor of graph-size normalisation for every node or edge: one over the root of their number in its graph."""
+    batch, graphs = membership(data, rows.size(0))
+    index = batch if of == "nodes" else batch[data.edge_index[0]]
+    return degree(index, graphs, rows).clamp_(min=1).rsqrt()[index].unsqueeze(1)
+
+
+def finish(
+    h: Tensor,
+    before: Tensor,
+    norm: nn.Module | None,
+    dropout: float,
+    *,
+    training: bool,
+    scale: Tensor | None = None,
+) -> Tensor:
+    """Batch norm, ReLU, residual where the widths agree, dropout: the end of most layers.
+
+    ``scale`` is that of graph-size normalisation, before the batch norm.
+    """
+    h = h if scale is None else h * scale
     added = before if before.size(-1) == h.size(-1) else None
     if isinstance(norm, nn.BatchNorm1d):
         h = kernels.norm_relu_add(h, added, norm)

@@ -20,10 +20,10 @@ class GATLayer(nn.Module):
         self.norm = nn.BatchNorm1d(width)
         self.dropout = dropout
 
-    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
-        """One layer."""
+    def forward(self, h: Tensor, edge_index: Tensor, *, scale: Tensor | None = None) -> Tensor:
+        """One layer; ``scale`` is that of graph-size normalisation."""
         mixed = kernels.message_passing(self.conv, F.dropout(h, self.dropout, self.training), edge_index)
-        return h + F.elu(self.norm(mixed))
+        return h + F.elu(self.norm(mixed if scale is None else mixed * scale))
 
 
 @register_model(task_types=SPARSE_TASKS, name="bgnn.GAT")
@@ -45,9 +45,10 @@ class GAT(Network):
         pe_mode: PEMode = "add",
         readout: str = "mean",
         dropout: float = 0.0,
+        graph_norm: bool = False,
     ) -> None:
         super().__init__()
-        width = hidden_channels * heads
+        width, self.graph_norm = hidden_channels * heads, graph_norm
         self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
         self.blocks = nn.ModuleList(
             GATLayer(width, heads if number + 1 < num_layers else 1, dropout=dropout) for number in range(num_layers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -17,6 +19,7 @@ from graphnetz.models.bgnn._frame import (
     finish,
     level_of,
     register_variant,
+    size_scale,
 )
 from graphnetz.models.bgnn.sage import Variant
 from graphnetz.models.spec import register_model
@@ -39,8 +42,19 @@ class GatedGCNLayer(nn.Module):
         self.edge_norm = nn.BatchNorm1d(width) if stateful else None
         self.dropout = dropout
 
-    def forward(self, h: Tensor, e: Tensor, edge_index: Tensor, *, last: bool = False) -> tuple[Tensor, Tensor]:
-        """New node and edge rows; ``e`` may be one row for all edges. The last layer leaves the edges as they are."""
+    def forward(
+        self,
+        h: Tensor,
+        e: Tensor,
+        edge_index: Tensor,
+        *,
+        last: bool = False,
+        scales: tuple[Tensor | None, Tensor | None] = (None, None),
+    ) -> tuple[Tensor, Tensor]:
+        """New node and edge rows; ``e`` may be one row for all edges. The last layer leaves the edges as they are.
+
+        ``scales`` are those of graph-size normalisation for nodes and edges.
+        """
         if self.gate_source is None or self.gate_target is None:
             mixed, after = kernels.neighbour_sum(edge_index, self.other(h)), e
         else:
@@ -48,8 +62,10 @@ class GatedGCNLayer(nn.Module):
             edge = h.new_zeros(1, h.size(1)) if self.gate_edge is None else self.gate_edge(e)
             mixed, gate = kernels.gated_mean(edge_index, edge, left, right, self.other(h), eps=EPSILON)
             stays = last or self.gate_edge is None
-            after = e if stays else finish(gate, e, self.edge_norm, self.dropout, training=self.training)
-        return finish(self.own(h) + mixed, h, self.norm, self.dropout, training=self.training), after
+            end: dict[str, Any] = {"training": self.training, "scale": scales[1]}
+            after = e if stays else finish(gate, e, self.edge_norm, self.dropout, **end)
+        end = {"training": self.training, "scale": scales[0]}
+        return finish(self.own(h) + mixed, h, self.norm, self.dropout, **end), after
 
 
 @register_model(task_types=SPARSE_TASKS, name="bgnn.GatedGCN")
@@ -78,9 +94,10 @@ class GatedGCN(Network):
         edge_ones: int = 1,
         readout: str = "mean",
         dropout: float = 0.0,
+        graph_norm: bool = False,
     ) -> None:
         super().__init__()
-        width = hidden_channels
+        width, self.graph_norm = hidden_channels, graph_norm
         if variant not in ("isotropic", "edge_feature", "edge_representation"):
             raise UsageError(f"Unknown variant {variant!r}. Known: isotropic, edge_feature, edge_representation.")
         self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
@@ -94,8 +111,11 @@ class GatedGCN(Network):
         """Node embeddings after the last layer."""
         h = self.embed(data)
         e = self.edge_embed.rows(data, h)
+        scales: tuple[Tensor | None, Tensor | None] = (None, None)
+        if self.graph_norm:
+            scales = size_scale(data, h, of="nodes"), size_scale(data, h, of="edges")
         for number, block in enumerate(self.blocks, start=1):
-            h, e = block(h, e, data.edge_index, last=number == len(self.blocks))
+            h, e = block(h, e, data.edge_index, last=number == len(self.blocks), scales=scales)
         out: Tensor = h
         return out
 

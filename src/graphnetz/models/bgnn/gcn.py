@@ -47,10 +47,10 @@ class GCNLayer(nn.Module):
             nn.init.xavier_uniform_(self.linear.weight)
             nn.init.zeros_(self.linear.bias)
 
-    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, h: Tensor, edge_index: Tensor, *, scale: Tensor | None = None) -> Tensor:
         """One layer with norm, ReLU and residual."""
         mixed = kernels.neighbour_sum(edge_index, h, weight=arc_weights(edge_index, h, vanilla=self.vanilla))
-        return finish(self.linear(mixed), h, self.norm, self.dropout, training=self.training)
+        return finish(self.linear(mixed), h, self.norm, self.dropout, training=self.training, scale=scale)
 
 
 @register_model(task_types=SPARSE_TASKS, name="bgnn.GCN")
@@ -72,9 +72,10 @@ class GCN(Network):
         vanilla: bool = False,
         readout: str = "mean",
         dropout: float = 0.0,
+        graph_norm: bool = False,
     ) -> None:
         super().__init__()
-        width = hidden_channels
+        width, self.graph_norm = hidden_channels, graph_norm
         self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
         self.blocks = nn.ModuleList(GCNLayer(width, vanilla=vanilla, dropout=dropout) for _ in range(num_layers))
         self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)

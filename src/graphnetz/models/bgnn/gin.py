@@ -20,6 +20,7 @@ from graphnetz.models.bgnn._frame import (
     finish,
     level_of,
     pool,
+    size_scale,
 )
 from graphnetz.models.spec import register_model
 
@@ -34,10 +35,10 @@ class GINLayer(nn.Module):
         self.norm = nn.BatchNorm1d(width)
         self.dropout = dropout
 
-    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, h: Tensor, edge_index: Tensor, *, scale: Tensor | None = None) -> Tensor:
         """One layer."""
         mixed = (1 + self.eps) * h + kernels.neighbour_sum(edge_index, h)
-        return finish(self.mlp(mixed), h, self.norm, self.dropout, training=self.training)
+        return finish(self.mlp(mixed), h, self.norm, self.dropout, training=self.training, scale=scale)
 
 
 class JumpingHead(nn.Module):
@@ -97,9 +98,10 @@ class GIN(Network):
         pe_mode: PEMode = "add",
         readout: str = "sum",
         dropout: float = 0.0,
+        graph_norm: bool = False,
     ) -> None:
         super().__init__()
-        width, level = hidden_channels, level_of(task_type)
+        width, level, self.graph_norm = hidden_channels, level_of(task_type), graph_norm
         self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
         self.blocks = nn.ModuleList(GINLayer(width, dropout=dropout) for _ in range(num_layers))
         self.head = (
@@ -111,8 +113,9 @@ class GIN(Network):
     def levels(self, data: Data) -> list[Tensor]:
         """Node embeddings of every level, the input's first."""
         states: list[Tensor] = [self.embed(data)]
+        scale = size_scale(data, states[0], of="nodes") if self.graph_norm else None
         for block in self.blocks:
-            states.append(block(states[-1], data.edge_index))
+            states.append(block(states[-1], data.edge_index, scale=scale))
         return states
 
     def states(self, data: Data) -> Tensor:

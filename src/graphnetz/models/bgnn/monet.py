@@ -28,8 +28,8 @@ class MoNetLayer(nn.Module):
         nn.init.xavier_normal_(self.linear.weight, gain=2**0.5)
         nn.init.normal_(self.mean, 0.0, 0.1)
 
-    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
-        """One layer."""
+    def forward(self, h: Tensor, edge_index: Tensor, *, scale: Tensor | None = None) -> Tensor:
+        """One layer; ``scale`` is that of graph-size normalisation."""
         source, target = edge_index
         nodes, width = h.shape
         root = (degree(target, nodes, h) + 1).rsqrt()
@@ -38,7 +38,7 @@ class MoNetLayer(nn.Module):
         weight = torch.exp(-0.5 * distance)
         messages = self.linear(h).view(nodes, self.kernels, width)[source]
         mixed = total((weight.unsqueeze(-1) * messages).sum(1), target, nodes)
-        out = torch.relu(self.norm(mixed)) + h + self.bias
+        out = torch.relu(self.norm(mixed if scale is None else mixed * scale)) + h + self.bias
         return F.dropout(out, self.dropout, self.training)
 
 
@@ -61,9 +61,10 @@ class MoNet(Network):
         pe_mode: PEMode = "add",
         readout: str = "mean",
         dropout: float = 0.0,
+        graph_norm: bool = False,
     ) -> None:
         super().__init__()
-        width = hidden_channels
+        width, self.graph_norm = hidden_channels, graph_norm
         self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
         self.blocks = nn.ModuleList(MoNetLayer(width, kernels=kernels, dropout=dropout) for _ in range(num_layers))
         self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)

@@ -1,0 +1,181 @@
+"""The studies as suites: tasks, models, budgets, and the published figures beside ours."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphnetz._core.errors import UsageError
+from graphnetz.benchmark.config import load_config
+from graphnetz.benchmark.studies import beside, studies, study
+from graphnetz.benchmark.study_tables import CYCLES, EDGES, LARGE_BUDGET, RUNS, SMALL_BUDGET
+from graphnetz.cli.app import run_app
+from graphnetz.cli.studies import study_arguments
+from graphnetz.datasets import SUITES
+from graphnetz.datasets.bgnn import PROTOCOLS, SIZES, STUDIES, study_task
+from graphnetz.metrics import METRICS
+from graphnetz.records import CellResult, Plateau
+from graphnetz.report import BenchmarkReport, TaskInfo
+from graphnetz.stats import welch_interval
+
+REFERENCE = Path(__file__).resolve().parents[2].parent / "shared" / "reference"
+
+
+def test_every_study_is_a_suite_and_has_a_small_form():
+    assert set(STUDIES) == set(studies())
+    for name in STUDIES:
+        full, small = SUITES[name](), SUITES[name]("small")
+        names = [task.name for task in full]
+        assert len(set(names)) == len(names)
+        assert 0 < len(small) <= len(full)
+        assert all(task.name.endswith("_small") for task in small)
+        assert study(name).tasks("small")[0].epochs < study(name).tasks("published")[0].epochs == 1000
+
+
+@pytest.mark.parametrize("name", sorted(PROTOCOLS))
+def test_protocols_are_the_published_ones(name, request):
+    if not REFERENCE.is_dir():
+        pytest.skip("the published configurations are not beside the project")
+    theirs = {
+        "zinc": "ZINC", "aqsol": "AQSOL", "mnist_superpixels_slic": "MNIST", "cifar10_superpixels": "CIFAR10",
+        "pattern": "SBM_PATTERN", "cluster": "SBM_CLUSTER", "wikics": "WikiCS", "csl": "CSL", "cycles": "CYCLES",
+        "graph_theory_prop": "GraphTheoryProp", "random_tsp": "TSP", "ogbl_collab": "OGBL-COLLAB",
+    }  # fmt: skip
+    if name not in theirs:
+        pytest.skip("rates differ between the models of this dataset")
+    configs = json.loads((REFERENCE / "benchmarking_gnns_configs.json").read_text())
+    found = [c for c in configs if c["dataset"] == theirs[name] and c["model"] == "GIN"]
+    assert found
+    ours = PROTOCOLS[name]
+    for config in found:
+        train = config["train"]
+        assert ours["lr"] == train["init_lr"]
+        assert ours["weight_decay"] == train["weight_decay"]
+        assert ours["schedule"] == Plateau(train["lr_reduce_factor"], train["lr_schedule_patience"], train["min_lr"])
+        if name not in ("wikics", "ogbl_collab"):  # one graph: the engine trains on all of it
+            assert ours["batch_size"] == train["batch_size"]
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not beside the project")
+def test_every_figure_stands_in_the_published_tables():
+    data = json.loads((REFERENCE / "benchmarking_gnns_tables.json").read_text())["tables"]
+    published = set()
+    for table in data.values():
+        for row in table["rows"]:
+            for mean, sd in (("test", "test_sd"), ("average", "average_sd")):
+                if row.get(mean) is not None:
+                    published.add((round(float(row[mean]), 3), round(float(row[sd]), 3)))
+    ours = [
+        pair for part in (SMALL_BUDGET, CYCLES, LARGE_BUDGET, EDGES) for row in part.values() for pair in row.values()
+    ]
+    assert len(ours) > 150
+    assert not [pair for pair in ours if (round(pair[0], 3), round(pair[1], 3)) not in published]
+
+
+def test_rows_belong_to_tasks_and_models_of_their_study():
+    for name in ("benchmarking-gnns", "pe-study", "csl-study", "budget-study"):
+        chosen = study(name)
+        tasks = {task.name for task in chosen.tasks("published")}
+        pairs = {(task, model) for task, model in chosen.published if task in tasks and model in chosen.models}
+        assert pairs
+        for task in chosen.tasks("published"):
+            assert task.metric is None or task.metric in METRICS
+    cycles = {task.name for task in study("pe-study").tasks("published") if task.name.startswith("cycles")}
+    assert cycles == set(CYCLES)
+
+
+def test_csl_counts_seeds_not_folds():
+    mean, sd, runs = study("csl-study").published["csl", "bgnn.3WLGNN"]
+    assert (mean, sd) == pytest.approx((0.957, 0.1485))
+    assert runs == RUNS["csl"] == 20
+    assert study("csl-study").seeds["published"] == tuple(range(100))
+
+
+def test_budget_study_asks_for_two_sizes():
+    chosen = study("budget-study")
+    arguments = chosen.arguments("small")
+    assert {value["budget"] for value in arguments["model_protocol"].values()} == {100_000, 500_000}
+    assert chosen.models["bgnn.GCN-500k"].kwargs["num_layers"] == 16
+    assert chosen.arguments("small", budget=50_000)["model_protocol"] == {}
+
+
+def config(**flags):
+    return load_config(None, {"suite": "pe-study", "size": "small", **flags})
+
+
+def test_flags_win_over_the_study():
+    plain = config()
+    found = study_arguments(plain)
+    assert found["protocol"] == {"budget": 100_000}
+    assert found["seeds"] == [0, 1, 2, 3, 4]
+    assert plain.seeds == found["seeds"]  # written to config.toml, so that a resumed run has them
+    found = study_arguments(config(seeds=2, model=["bgnn.GIN"], budget="20k", task=["csl_small"]))
+    assert (found["seeds"], list(found["models"])) == ([0, 1], ["bgnn.GIN"])
+    assert [task.name for task in found["tasks"]] == ["csl_small"]
+    assert found["protocol"]["budget"] == 20_000
+    assert study_arguments(config(hidden_channels=8))["protocol"]["hidden_channels"] == 8
+    assert "budget" not in study_arguments(config(hidden_channels=8))["protocol"]
+    with pytest.raises(UsageError, match="task of the study"):
+        study_arguments(config(task=["cora"]))
+
+
+def test_small_is_refused_where_it_means_nothing():
+    assert study_arguments(load_config(None, {"suite": "default"})) == {}
+    with pytest.raises(UsageError, match="is for the studies"):
+        study_arguments(load_config(None, {"suite": "default", "size": "small"}))
+
+
+def report_of(task, values, model="bgnn.GIN"):
+    info = TaskInfo("test_acc", "accuracy", True, "fold", 0.3, task, "combinatorial", "graph_cls", 30)
+    cells = [
+        CellResult(f"k{seed}", task, model, seed, metric="test_acc", metrics={"test_acc": value}, parameters=7)
+        for seed, value in enumerate(values)
+    ]
+    return BenchmarkReport.from_results(cells, tasks={task: info}, models=[model], seeds=range(len(values)))
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [((0.993, 1.0, 0.98, 1.0), "compatible"), ((0.5, 0.51, 0.49, 0.5), "differs"), ((1.0, 0.6), "too wide to say")],
+)
+def test_verdicts_are_those_of_welch(values, verdict):
+    (row,) = beside(report_of("csl_pe", values), study("csl-study"))
+    expected = welch_interval(np.mean(values), np.std(values, ddof=1), len(values), 0.99333, 0.01333, 20, ddof_b=0)
+    assert (row.low, row.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert row.verdict == verdict
+    assert (row.smallest, row.largest, row.parameters) == (min(values), max(values), 7)
+    assert row.same_data
+
+
+def test_reduced_sizes_and_own_generators_are_marked():
+    (small,) = beside(report_of("csl_pe_small", (0.9, 1.0)), study("csl-study"))
+    (cycles,) = beside(report_of("cycles_500", (0.7, 0.8)), study("pe-study"))
+    assert not small.same_data
+    assert not cycles.same_data
+    assert beside(report_of("unknown", (0.7, 0.8)), study("pe-study")) == []
+
+
+def test_log_mse_is_the_logarithm():
+    compute = METRICS["log_mse"].compute
+    assert compute(np.array([1.0, 2.0]), np.array([1.1, 2.1])) == pytest.approx(-2.0)
+    assert np.isnan(compute(np.array([1.0]), np.array([1.0])))
+
+
+def test_published_size_is_the_default_and_unknown_datasets_are_named():
+    assert SIZES[0] == "published"
+    assert study_task("zinc", size="small") is None
+    with pytest.raises(UsageError, match="dataset of the studies"):
+        study_task("cora")
+
+
+def test_a_small_study_runs_and_prints_both_tables(tmp_path, capsys):
+    flags = ("--suite", "pe-study", "--size", "small", "--task", "csl_small", "--task", "csl_pe_small", "--epochs", "1")
+    more = ("--model", "bgnn.GIN", "--budget", "5k", "--seeds", "2", "--backend", "serial", "--quiet")
+    assert run_app(["run", *flags, *more, "--out", str(tmp_path / "run")]) == 0
+    printed = capsys.readouterr().out
+    assert "beside the published numbers" in printed
+    assert "0.100 ± 0.000" in printed
+    assert "(other data)" in printed
+    assert "JMLR 24(43), 2023" in printed
+    assert run_app(["resume", str(tmp_path / "run"), "--quiet"]) == 0
