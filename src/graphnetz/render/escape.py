@@ -5,7 +5,7 @@ from __future__ import annotations
 import html as _html
 import re
 
-from graphnetz._core.text import clean
+from graphnetz._core.text import clean as clean
 
 ELLIPSIS = "…"
 
