@@ -1,5 +1,7 @@
 """Sampled training equals the whole graph where all neighbours are taken; evaluation is always exact."""
 
+import gc
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import training_context
+from graphnetz.kernels.sampling import NeighbourSample, SampledStructure
 from graphnetz.models import MODELS
 from graphnetz.records import Protocol
 from graphnetz.tasktypes import TASK_TYPES, fit
@@ -206,3 +209,18 @@ def test_what_the_loss_may_see():
 def test_other_task_types_are_refused():
     with pytest.raises(UsageError, match="batch_nodes samples neighbours"):
         sampled(TASK_TYPES["graph_cls"], Protocol(batch_nodes=4, fanouts=(2,)), torch.nn.Linear(1, 1))
+
+
+@pytest.mark.parametrize(("name", "fast"), [("GCN", True), ("GAT", True), ("user GCN", False)])
+def test_batches_take_the_fast_way_where_there_is_one_and_are_not_kept(name, fast):
+    kind = TASK_TYPES["node_cls"]
+    split = kind.split(graph(), 0)
+    model = built(name, split)
+    other = sampled(kind, Protocol(batch_nodes=7, fanouts=(2, 2)), model)
+    for batch in other.batches(split, 1):
+        assert ("field" in batch) == fast
+        other.loss(model, split, batch).backward()
+    del batch
+    gc.collect()
+    kept = [item for item in gc.get_objects() if type(item) in (NeighbourSample, SampledStructure)]
+    assert kept == []

@@ -14,6 +14,7 @@ import psutil
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz.benchmark.executors import Limits, LocalExecutor, default_workers
+from graphnetz.benchmark.footprint import refuse_too_large
 from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
 from graphnetz.benchmark.progress import clock
 from graphnetz.benchmark.run import _overrides, _specs
@@ -103,6 +104,7 @@ def estimate_plan(arguments: Mapping[str, Any], folder: Path, *, workers: int | 
     prices = {
         pair: (seconds, peak / 1e6, "recorded cells") for pair, (_, seconds, peak) in recorded.items() if pair in groups
     }
+    refuse_too_large(plan, workbench, workers=workers, limit=memory, done=done)  # before a probe would try it
     unknown = [cells[0] for pair, cells in groups.items() if pair not in prices]
     if unknown:
         kernels.load()  # compiling them is not the cost of a cell

@@ -23,6 +23,15 @@ DEFAULT_SEEDS = tuple(range(10))
 
 
 @dataclass(frozen=True)
+class GraphSize:
+    """Size of the one graph of a task."""
+
+    nodes: int
+    arcs: int
+    features: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """Cells to be run and everything that was decided before running them."""
 
@@ -35,6 +44,7 @@ class Plan:
     unavailable: Mapping[str, str]
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sizes: Mapping[str, GraphSize] = field(default_factory=dict)
 
 
 def choose_seeds(seeds: int | Iterable[int] | str | None, seed: int | None) -> tuple[int, ...]:
@@ -110,6 +120,7 @@ def make_plan(
         if name not in workbench.specs:
             raise unknown_name("model", name, workbench.specs)
     info: dict[str, TaskInfo] = {}
+    sizes: dict[str, GraphSize] = {}
     search = workbench.search
     keys = CellKeys(None if search is None or search.is_empty else search.as_dict())
     unavailable: dict[str, str] = {}
@@ -124,6 +135,8 @@ def make_plan(
             absent |= {(task.name, model): unavailable[task.name] for model in workbench.specs}
             continue
         info[task.name] = task_info(task, first)
+        if (size := _graph_size(first)) is not None:
+            sizes[task.name] = size
         data_key = keys.data(task, functools.partial(_held, workbench, task.name))
         for name, spec in workbench.specs.items():
             if not spec.serves(task.task_type):
@@ -151,8 +164,16 @@ def make_plan(
         )
     return Plan(
         tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent, unavailable,
-        fingerprints=keys.fingerprints, notes=(*keys.notes, *budgets.remarks),
+        fingerprints=keys.fingerprints, notes=(*keys.notes, *budgets.remarks), sizes=sizes,
     )  # fmt: skip
+
+
+def _graph_size(split: Split) -> GraphSize | None:
+    """Size of a split with one graph; batches of many graphs are bounded by ``batch_size``."""
+    data = split.data
+    if getattr(data, "x", None) is None or getattr(data, "edge_index", None) is None:
+        return None
+    return GraphSize(int(data.num_nodes or 0), int(data.edge_index.size(1)), int(data.x.size(-1)))
 
 
 def _held(workbench: Workbench, name: str, seed: int | None) -> Any:

@@ -15,6 +15,7 @@ from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz.benchmark.adaptive import run_rounds, seed_rule
 from graphnetz.benchmark.environment import environment, environment_key
 from graphnetz.benchmark.executors import EXECUTORS, Executor, Limits, drive
+from graphnetz.benchmark.footprint import refuse_too_large
 from graphnetz.benchmark.loggers import Listener, listening
 from graphnetz.benchmark.outputs import assemble, write_outputs
 from graphnetz.benchmark.plan import Plan, choose_seeds, choose_tasks, make_plan
@@ -23,6 +24,7 @@ from graphnetz.benchmark.register import analysis_plan, count_again, register, r
 from graphnetz.benchmark.search import SearchSpace
 from graphnetz.benchmark.store import Store
 from graphnetz.benchmark.worker import Workbench
+from graphnetz.kernels.sampling import load_sampling
 from graphnetz.models import ModelSpec, named_specs
 from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.report import BenchmarkReport
@@ -126,6 +128,12 @@ def run_benchmark(
         plan = make_plan(workbench, chosen_seeds, protocol=overrides, epochs=epochs, model_protocol=model_protocol)
         started = time.time()
         kernels.load()  # compiled here, once: workers inherit them
+        if any(cell.protocol.batch_nodes is not None for cell in plan.cells):
+            load_sampling()
+        if backend != "ray" or memory is not None:  # the free memory of a cluster's nodes is not known here
+            keys = [cell.key for cell in plan.cells]
+            done = set() if retry_failed or strict_env else set(keys) - set(store.missing(keys))
+            refuse_too_large(plan, workbench, workers=workers, limit=memory, done=done)
         if on_planned is not None:
             on_planned()
         planned = analysis_plan(plan, rule=rule, search=search)

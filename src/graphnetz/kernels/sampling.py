@@ -138,9 +138,9 @@ class NeighbourSample:
         """Destination of each arc, as a local number."""
         return np.repeat(np.arange(self.nodes.size, dtype=np.int32), np.diff(self.indptr))
 
-    @cached_property
+    @property
     def edge_index(self) -> Tensor:
-        """The arcs as PyG takes them, in local numbers."""
+        """The arcs as PyG takes them, in local numbers; a new tensor each time."""
         return torch.from_numpy(np.stack([self.indices, self.destinations]).astype(np.int64))
 
     @cached_property

@@ -28,8 +28,8 @@ def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
-@njit(inline="always", **_OPTIONS)
-def _mix(value: np.uint64) -> np.uint64:
+@njit(inline="always", **_OPTIONS)  # type: ignore[untyped-decorator]
+def _mix(value: Any) -> Any:
     """Finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
     value = (value ^ (value >> np.uint64(30))) * _MIX_A
     value = (value ^ (value >> np.uint64(27))) * _MIX_B
@@ -37,7 +37,7 @@ def _mix(value: np.uint64) -> np.uint64:
 
 
 @_jit
-def _below(state: Array, bound: np.uint64) -> np.uint64:
+def _below(state: Array, bound: Any) -> Any:
     """Draw from 0..bound-1 without bias by a product and a rejection (Lemire, 2019); bound < 2**32."""
     while True:
         state[0] += _GOLDEN

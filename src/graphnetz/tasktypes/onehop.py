@@ -43,9 +43,9 @@ ONE_HOP = frozenset(
 _SAMPLES = TensorCache()
 
 
-def remember(sample: NeighbourSample, edge_weight: Tensor | None) -> None:
-    """Let `normalised` find the batch again by its edge index."""
-    _SAMPLES.slot(sample.edge_index).update(sample=sample, weight=edge_weight)
+def remember(edge_index: Tensor, sample: NeighbourSample, edge_weight: Tensor | None) -> None:
+    """Let `normalised` find the sample of a batch by its edge index, as long as that lives."""
+    _SAMPLES.slot(edge_index).update(sample=sample, weight=edge_weight)
 
 
 @contextmanager

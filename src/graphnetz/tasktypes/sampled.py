@@ -8,7 +8,7 @@ whole graph, layer by layer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,14 @@ class _Batches:
         assert protocol.fanouts is not None
         self.size, self.fanouts = protocol.batch_nodes, protocol.fanouts
         self.model = model
+        self.layers: tuple[Any, ...] = ()
+
+    @contextmanager
+    def epoch(self, split: Split) -> Iterator[None]:
+        """Choose how batches of an epoch are shaped, and prepare the model's layers for it."""
+        self.layers = fast_layers(self.model, split.data)
+        with nullcontext() if self.layers else normalised(self.model):
+            yield
 
     def drawn(self, split: Split, seeds: np.ndarray) -> NeighbourSample:
         """A batch around ``seeds``; one number of torch's stream, hence of the cell's seed, decides the draws."""
@@ -44,9 +52,8 @@ class _Batches:
 
     def shaped(self, split: Split, sample: NeighbourSample) -> Data:
         """One structure per layer where the kernels can use them, else one subgraph with the seeds first."""
-        layers = fast_layers(self.model, split.data)
-        if layers:
-            field = sample.field(len(layers))
+        if self.layers:
+            field = sample.field(len(self.layers))
             features = kernels.input_features(split.data.x)
             return Data(x=field.rows(features), field=field, n_id=torch.from_numpy(sample.nodes))
         return subgraph(split.data, sample)
@@ -59,8 +66,8 @@ class SampledNodes(NodeClassification):
         self._make = _Batches(protocol, model)
 
     def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
-        with normalised(self._make.model):
-            for seeds in split.train[torch.randperm(split.train.numel())].split(self._make.size):
+        with self._make.epoch(split):
+            for seeds in torch.split(split.train[torch.randperm(split.train.numel())], self._make.size):
                 batch = self._make.shaped(split, self._make.drawn(split, seeds.numpy()))
                 batch.seeds = seeds
                 yield batch
@@ -81,8 +88,8 @@ class SampledLinks(LinkPrediction):
 
     def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
         pairs = split.train
-        with normalised(self._make.model):
-            for chosen in torch.randperm(len(pairs)).split(max(self._make.size // 2, 1)):
+        with self._make.epoch(split):
+            for chosen in torch.split(torch.randperm(len(pairs)), max(self._make.size // 2, 1)):
                 ends, local = np.unique(pairs.index[:, chosen].numpy(), return_inverse=True)
                 batch = self._make.shaped(split, self._make.drawn(split, ends))
                 batch.pairs = type(pairs)(
@@ -160,7 +167,7 @@ def subgraph(data: Data, sample: NeighbourSample) -> Data:
             out[key] = value[ids]
     if "train_mask" in out:  # the loss may see the seeds only
         out.train_mask = torch.arange(sample.nodes.size) < sample.num_seeds
-    remember(sample, out.get("edge_weight"))
+    remember(out.edge_index, sample, out.get("edge_weight"))
     return out
 
 
