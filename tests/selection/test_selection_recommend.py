@@ -7,8 +7,8 @@ import pytest
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz.records import Section
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
-from graphnetz.selection.collect import bank_graphs, collection_plan, propose_next
 from graphnetz.selection.forecast import expected_cost, forecast
+from graphnetz.selection.plan import bank_graphs, bank_plan, bank_space, collection_plan, propose_next
 from graphnetz.selection.recommend import recommend
 from graphnetz.selection.space import METHODS, Configuration, configuration_space, core_space, published_space
 from graphnetz.selection.synthetic import FAMILIES, make
@@ -173,12 +173,20 @@ def test_models_code_and_task_of_a_choice(bank):
 
 def test_bank_graphs_meet_the_plan():
     specs = bank_graphs("link_pred")
-    sizes = [dict(spec.params)["nodes"] for spec in specs]
+    sizes = [dict(spec.params).get("nodes", 0) for spec in specs]
     assert len({spec.name for spec in specs}) == len(specs) >= 100
     assert len(bank_graphs("node_cls")) >= 60
     assert np.median(sizes) >= 800
     assert sum(size > 3000 for size in sizes) >= 20
     assert {spec.family for spec in specs} == set(FAMILIES)
+    known = set(configuration_space())
+    for task_type in ("link_pred", "node_cls"):
+        space = bank_space(task_type)
+        assert len(space) == len(set(space)) >= 30
+        assert {item for item in space if item.method != "MLP"} <= known
+        assert len({item.method for item in space}) >= 12
+    first = [item.graph.name for item in bank_plan() if item.graph == specs[0]]
+    assert len(first) == len(bank_space("link_pred")) + len(bank_space("node_cls"))
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
@@ -187,9 +195,9 @@ def test_families_are_reproducible_and_of_the_wanted_size(family):
     graph, again = spec.build(), spec.build()
     np.testing.assert_array_equal(graph.indices, again.indices)
     assert graph.name == spec.name
-    assert graph.num_nodes == dict(spec.params)["nodes"]
-    assert (graph.labels is not None) == spec.labelled
     params = dict(spec.params)
+    assert graph.num_nodes == params.get("nodes", graph.num_nodes)
+    assert (graph.labels is not None) == spec.labelled
     if "degree" in params:
         assert graph.simple_degree.mean() == pytest.approx(params["degree"], rel=0.05)
 

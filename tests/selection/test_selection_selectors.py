@@ -257,3 +257,33 @@ def test_published_regular_features_of_karate_club():
     loose = np.array([name.startswith("pagerank") for name in feature_names("regular")])
     np.testing.assert_allclose(got[~loose], wanted[~loose], rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(got[loose], wanted[loose], rtol=1e-3, atol=1e-5)  # theirs stops early
+
+
+def test_fast_transformer_layer_equals_hgtconv():
+    """Outputs and gradients of PyTorch Geometric's layer, with several relations and unequal sizes."""
+    torch = pytest.importorskip("torch")
+    from torch_geometric.nn import HGTConv
+
+    from graphnetz.selection.selectors.transformer import HeteroLayer
+
+    torch.manual_seed(0)
+    relations = [("a", "x", "a"), ("b", "y", "a"), ("a", "z", "b"), ("b", "w", "a")]
+    metadata = (["a", "b"], relations)
+    ours, theirs = HeteroLayer(8, 8, metadata, heads=2), HGTConv(8, 8, metadata, heads=2)
+    with torch.no_grad():
+        for value in theirs.p_rel.values():
+            value.copy_(torch.rand_like(value) + 0.5)
+    ours.load_state_dict(theirs.state_dict())
+    sizes = {"a": 7, "b": 12}
+    edges = {r: torch.stack([torch.randint(sizes[r[0]], (25,)), torch.randint(sizes[r[2]], (25,))]) for r in relations}
+    x = {kind: torch.randn(size, 8) for kind, size in sizes.items()}
+    for _ in range(2):  # the second pass uses the sorted arcs
+        got, wanted = ours(x, edges), theirs(x, edges)
+        for kind in sizes:
+            torch.testing.assert_close(got[kind], wanted[kind], rtol=1e-4, atol=1e-5)
+    for out, layer in ((got, ours), (wanted, theirs)):
+        sum((value * value).sum() for value in out.values()).backward()
+        assert layer.p_rel["a__x__a"].grad is not None
+    other = dict(theirs.named_parameters())
+    for name, parameter in ours.named_parameters():
+        torch.testing.assert_close(parameter.grad, other[name].grad, rtol=1e-3, atol=1e-4)

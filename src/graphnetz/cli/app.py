@@ -42,20 +42,25 @@ def root(
 
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
-    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs  # noqa: F401
+    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs, select  # noqa: F401
 
 
-DEFAULTS = {"rings": ("evaluate", ("evaluate", "complementarity", "diversity", "separability"))}
-"""Groups whose bare form ``graphnetz GROUP NAME`` means one of their commands."""
+DEFAULTS = {
+    "rings": ("evaluate", ("evaluate", "complementarity", "diversity", "separability"), False),
+    "select": ("recommend", ("recommend", "features", "collect", "testbed"), True),
+}
+"""Groups whose bare form ``graphnetz GROUP NAME`` means one of their commands; last: also without a name."""
 
 
 def with_aliases(arguments: list[str]) -> list[str]:
     """Insert the default command of a group that was called without one."""
-    if len(arguments) >= 2 and arguments[0] in DEFAULTS:
-        default, known = DEFAULTS[arguments[0]]
-        if arguments[1] not in known and not arguments[1].startswith("-"):
-            return [arguments[0], default, *arguments[1:]]
-    return arguments
+    if not arguments or arguments[0] not in DEFAULTS:
+        return arguments
+    default, known, nameless = DEFAULTS[arguments[0]]
+    first = arguments[1] if len(arguments) > 1 else ""
+    if first in known or first == "--help" or (not nameless and (not first or first.startswith("-"))):
+        return arguments
+    return [arguments[0], default, *arguments[1:]]
 
 
 def run_app(arguments: Sequence[str] | None = None) -> int:

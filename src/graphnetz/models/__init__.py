@@ -16,6 +16,7 @@ from graphnetz.models.node2vec import Node2Vec
 from graphnetz.models.pna import PNA
 from graphnetz.models.predictors import DegreeProduct, FeatureOnly, Jaccard, LabelPropagation, Majority
 from graphnetz.models.sage import GraphSAGE
+from graphnetz.models.seal import SEAL
 from graphnetz.models.sgc import SGC
 from graphnetz.models.spec import ALL, MODELS, ModelSpec, _multi_task_factory, named_specs, register_model, spec_from
 from graphnetz.models.stack import StackedGAT, StackedGCN, StackedGIN, StackedSAGE
@@ -32,6 +33,7 @@ __all__ = [
     "MLP",
     "MODELS",
     "PNA",
+    "SEAL",
     "SGC",
     "AdamicAdar",
     "ChebNet",

@@ -10,6 +10,7 @@ from graphnetz._core.errors import UsageError
 from graphnetz.records import Task
 from graphnetz.selection.graph import Graph
 from graphnetz.selection.space import Configuration
+from graphnetz.selection.splits import node_split
 
 _CLASSES = {"GCN": "GCN", "GraphSAGE": "GraphSAGE", "GAT": "GAT", "GIN": "GIN"}
 """Methods that are one class of ``torch_geometric.nn.models``."""
@@ -75,7 +76,10 @@ def _arguments(configuration: Configuration, in_channels: int, out_channels: int
 
 
 def graph_task(graph: Graph, task_type: str, *, epochs: int) -> Task:
-    """Return the graph as a task; without node features each node gets its log degree and a constant."""
+    """Return the graph as a task; without node features each node gets its log degree and a constant.
+
+    Nodes are split 64 / 16 / 20 for classification; pairs are split by the task type.
+    """
     if task_type == "node_cls" and graph.labels is None:
         raise UsageError("Node classification needs labels. Give a PyG Data with y, or as_graph(..., labels=...).")
 
@@ -94,6 +98,11 @@ def graph_task(graph: Graph, task_type: str, *, epochs: int) -> Task:
         )
         if graph.labels is not None:
             data.y = torch.tensor(graph.labels)
+        if task_type == "node_cls":
+            for part, nodes in node_split(graph).items():
+                mask = torch.zeros(graph.num_nodes, dtype=torch.bool)
+                mask[torch.from_numpy(nodes)] = True
+                data[f"{part}_mask"] = mask
         return data
 
     return Task(graph.name, task_type, load, epochs, graph=graph.name)

@@ -1,134 +1,182 @@
-"""What to measure: the graphs of the shipped bank, and pairs of graph and configuration to train."""
+"""Filling the bank through the engine: resumable, parallel, a few graphs at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphnetz.selection.bank import PerformanceBank
+from graphnetz._core.errors import UsageError
+from graphnetz.records import CellResult, Task
+from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
 from graphnetz.selection.graph import Graph
-from graphnetz.selection.space import Configuration, core_space
-from graphnetz.selection.synthetic import make
+from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement
+from graphnetz.selection.space import Configuration
+from graphnetz.selection.splits import stored_split
 
-_SIZES = (400, 800, 1600, 3200, 5000)
-_LABELLED = frozenset({"block_model", "random_partition", "mixed_homophily"})
+PROTOCOL = {
+    "optimiser": "adam", "lr": 1e-2, "hidden_channels": 32, "selection": "best_val", "patience": 20, "eval_every": 5,
+}  # fmt: skip
+"""How every encoder of the bank is trained, for at most `EPOCHS` epochs."""
 
-
-@dataclass(frozen=True)
-class GraphSpec:
-    """A graph that can be made again: family, parameters and seed."""
-
-    family: str
-    params: tuple[tuple[str, Any], ...]
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """Name of the graph it makes."""
-        return "-".join([self.family, *(f"{key}={value}" for key, value in self.params), f"seed={self.seed}"])
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the graph has node labels."""
-        return self.family in _LABELLED
-
-    def build(self) -> Graph:
-        """Make the graph."""
-        return make(self.family, self.seed, **dict(self.params))
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One pair to train: the engine turns it into cells."""
-
-    graph: GraphSpec
-    configuration: Configuration
-    task_type: str
-
-
-_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
-    "erdos_renyi": ({"degree": 6.0}, {"degree": 16.0}),
-    "barabasi_albert": ({"attach": 2}, {"attach": 5}, {"attach": 10}),
-    "watts_strogatz": (
-        {"neighbours": 6, "rewire": 0.05},
-        {"neighbours": 6, "rewire": 0.3},
-        {"neighbours": 12, "rewire": 0.1},
-    ),
-    "powerlaw_cluster": (
-        {"attach": 3, "triangle": 0.3},
-        {"attach": 3, "triangle": 0.9},
-        {"attach": 8, "triangle": 0.6},
-    ),
-    "kronecker": ({"degree": 8.0, "skew": 0.45}, {"degree": 16.0, "skew": 0.57}),
-    "block_model": (
-        {"classes": 4, "degree": 8.0, "inside": 0.85, "signal": 0.5},
-        {"classes": 8, "degree": 12.0, "inside": 0.7, "signal": 0.2},
-        {"classes": 3, "degree": 6.0, "inside": 0.1, "signal": 0.8},
-        {"classes": 5, "degree": 20.0, "inside": 0.5, "signal": 0.0},
-    ),
-    "random_partition": (
-        {"mean_size": 20, "degree": 8.0, "inside": 0.9, "signal": 0.3},
-        {"mean_size": 60, "degree": 12.0, "inside": 0.7, "signal": 0.6},
-        {"mean_size": 40, "degree": 16.0, "inside": 0.4, "signal": 0.1},
-    ),
-    "mixed_homophily": (
-        {"classes": 4, "degree": 8.0, "low": 0.1, "high": 0.9, "signal": 0.4},
-        {"classes": 6, "degree": 10.0, "low": 0.4, "high": 1.0, "signal": 0.2},
-        {"classes": 3, "degree": 14.0, "low": 0.0, "high": 0.5, "signal": 0.6},
-        {"classes": 2, "degree": 5.0, "low": 0.6, "high": 1.0, "signal": 0.1},
-        {"classes": 10, "degree": 9.0, "low": 0.2, "high": 0.7, "signal": 1.0},
-    ),
+EPOCHS = 300
+_CHUNK = 6
+_RENAMED = {
+    "hidden_channels": {"Node2Vec": "dimensions", "*": "width"},
+    "num_layers": {"LabelPropagation": "iterations"},
+    "mlp_hidden_channels": {"SEAL": "mlp_width"},
 }
+_STACKED = frozenset({"GCN", "GraphSAGE", "GAT", "GIN"})
 
 
-def bank_graphs(task_type: str = "link_pred") -> tuple[GraphSpec, ...]:
-    """The graphs of the shipped bank: every variant at every size, each with its own seed."""
-    out: list[GraphSpec] = []
-    for family, variants in _VARIANTS.items():
-        for number, variant in enumerate(variants):
-            for size in _SIZES:
-                out.append(GraphSpec(family, (("nodes", size), *variant.items()), 100 * number + len(out)))
-    return tuple(spec for spec in out if task_type != "node_cls" or spec.labelled)
+def engine_model(configuration: Configuration) -> Any:
+    """Return the registered model of a configuration as a `ModelSpec` with its settings."""
+    from graphnetz.models import MODELS
+
+    method = configuration.method
+    spec = MODELS[f"stack.{method}" if method in _STACKED else method]
+    settings = {}
+    for key, value in configuration.settings:
+        names = _RENAMED.get(key, {})
+        settings[names.get(method, names.get("*", key))] = value
+    return spec.with_kwargs(settings)
 
 
-def collection_plan(
-    task_type: str,
-    *,
-    graphs: Sequence[GraphSpec] | None = None,
-    configurations: Sequence[Configuration] | None = None,
-    bank: PerformanceBank | None = None,
-) -> Iterator[Measurement]:
-    """Pairs still to be measured, small graphs first; pairs with a record in ``bank`` are left out."""
-    chosen = sorted(graphs or bank_graphs(task_type), key=lambda spec: dict(spec.params).get("nodes", 0))
-    candidates = tuple(configurations or core_space(task_type))
-    done = set() if bank is None else {(r.graph, r.configuration) for r in bank.records if r.task_type == task_type}
-    for spec in chosen:
-        for configuration in candidates:
-            if (spec.name, configuration) not in done:
-                yield Measurement(spec, configuration, task_type)
+def measured_task(graph: Graph, task_type: str, *, splits: Path | None = None, epochs: int = EPOCHS) -> Task:
+    """Return a graph as a task with the split of the bank.
 
-
-def propose_next(bank: PerformanceBank, task_type: str, count: int) -> tuple[tuple[str, Configuration], ...]:
-    """Propose the pairs whose measurement would tell most: uncertain configurations on bare graphs.
-
-    The value of a pair is the spread of its configuration over the graphs (row means removed) times
-    the standard error scale of both its row and its column, so that one graph does not take all.
+    A node without features gets a number, for which encoders learn a vector (as in GLEMOS, Park et
+    al., 2023).
     """
-    table = bank.matrix(task_type)
-    seen = np.isfinite(table.P)
-    rows, columns = seen.sum(axis=1).astype(float), seen.sum(axis=0).astype(float)
-    residual = table.P - np.where(rows > 0, np.nansum(table.P, axis=1) / np.maximum(rows, 1), np.nan)[:, None]
-    overall = float(np.nanstd(residual)) or 1.0
-    spread = np.sqrt((np.nansum(residual**2, axis=0) + overall**2) / (columns + 1))
-    out: list[tuple[str, Configuration]] = []
-    for _ in range(min(count, int((~seen).sum()))):
-        value = np.where(seen, -np.inf, spread[None, :] / np.sqrt((1 + rows)[:, None] * (1 + columns)[None, :]))
-        i, j = np.unravel_index(int(value.argmax()), value.shape)
-        out.append((table.graphs[i], table.configurations[j]))
-        seen[i, j] = True
-        rows[i] += 1
-        columns[j] += 1
-    return tuple(out)
+    if task_type == "node_cls" and graph.labels is None:
+        raise UsageError("Node classification needs labels. Give a PyG Data with y, or as_graph(..., labels=...).")
+
+    def load(root: str | None = None) -> Any:  # noqa: ARG001 - loaders take the data folder
+        return _data(graph, task_type, stored_split(graph, task_type, splits))
+
+    return Task(f"{graph.name} {task_type}", task_type, load, epochs, graph=graph.name)
+
+
+def _data(graph: Graph, task_type: str, split: dict[str, Any]) -> Any:
+    import torch
+    from torch_geometric.data import Data
+
+    def both(pairs: Any) -> Any:
+        return torch.from_numpy(np.concatenate([pairs, pairs[:, ::-1]]).T.copy())
+
+    features = graph.features
+    if features is None:
+        x = torch.arange(graph.num_nodes)[:, None]
+    else:
+        dense = features.toarray() if hasattr(features, "toarray") else features
+        x = torch.tensor(np.asarray(dense), dtype=torch.float32)
+    if task_type != "link_pred":
+        data = Data(x=x, edge_index=both(graph.edges), y=torch.tensor(graph.labels))
+        for part in ("train", "val", "test"):
+            mask = torch.zeros(graph.num_nodes, dtype=torch.bool)
+            mask[torch.from_numpy(split[part])] = True
+            data[f"{part}_mask"] = mask
+        return data
+    data = Data(x=x, edge_index=both(split["train"]), train_pos_edge_index=torch.from_numpy(split["train"].T.copy()))
+    for part in ("val", "test"):
+        data[f"{part}_pos_edge_index"] = torch.from_numpy(split[part].T.copy())
+        data[f"{part}_neg_edge_index"] = torch.from_numpy(split[f"{part}_negative"].T.copy())
+    return data
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a collection may use."""
+
+    workers: int | None = None
+    backend: str = "local"
+    timeout: float | None = None
+    epochs: int = EPOCHS
+
+
+def collect(
+    plan: Iterable[Measurement],
+    out: str | Path,
+    *,
+    bank: PerformanceBank | None = None,
+    effort: Effort | None = None,
+    on_chunk: Callable[[PerformanceBank], None] | None = None,
+    verbose: bool = False,
+) -> PerformanceBank:
+    """Measure the pairs of a plan and return ``bank`` with the new records.
+
+    The folder ``out`` keeps the store of the engine, the splits and ``bank.npz``, which is written
+    after every few graphs: a collection that was stopped goes on where it was.
+    """
+    folder = Path(out)
+    total = bank if bank is not None else PerformanceBank()
+    for chunk in _chunks(plan):
+        _measure(chunk, folder, total, effort or Effort(), verbose)
+        total.save(folder / "bank.npz")
+        if on_chunk is not None:
+            on_chunk(total)
+    return total
+
+
+def _chunks(plan: Iterable[Measurement]) -> Iterator[list[Measurement]]:
+    chunk: list[Measurement] = []
+    seen: set[tuple[GraphSpec | FileSpec, str]] = set()
+    for item in plan:
+        if (item.graph, item.task_type) not in seen and len(seen) == _CHUNK:
+            yield chunk
+            chunk, seen = [], set()
+        seen.add((item.graph, item.task_type))
+        chunk.append(item)
+    if chunk:
+        yield chunk
+
+
+def _measure(chunk: Sequence[Measurement], folder: Path, bank: PerformanceBank, effort: Effort, verbose: bool) -> None:
+    import graphnetz.kernels as kernels
+    from graphnetz.benchmark.executors import EXECUTORS, Limits
+    from graphnetz.benchmark.plan import make_plan
+    from graphnetz.benchmark.run import execute
+    from graphnetz.benchmark.store import Store
+    from graphnetz.benchmark.worker import Workbench
+
+    made = {spec: spec.build() for spec in dict.fromkeys(item.graph for item in chunk)}
+    tasks = [
+        measured_task(made[spec], task_type, splits=folder / "splits", epochs=effort.epochs)
+        for spec, task_type in dict.fromkeys((item.graph, item.task_type) for item in chunk)
+    ]
+    configurations = {item.configuration.name: item.configuration for item in chunk}
+    workbench = Workbench(
+        {task.name: task for task in tasks},
+        {name: engine_model(item) for name, item in configurations.items()},
+        str(folder / "data"),
+    )
+    wanted = {(f"{item.graph.name} {item.task_type}", item.configuration.name) for item in chunk}
+    with Store.create(folder) as store:
+        plan = make_plan(workbench, (0,), protocol=PROTOCOL)
+        plan = replace(plan, cells=tuple(cell for cell in plan.cells if (cell.task, cell.model) in wanted))
+        kernels.load()
+        store.plan(plan.cells)
+        executor = EXECUTORS[effort.backend](workers=effort.workers)
+        execute(store, plan, workbench, executor, limits=Limits(effort.timeout, None), verbose=verbose)
+        results = list(store.results([cell.key for cell in plan.cells], histories=False))
+    by_task = {task.name: (task.graph, task.task_type) for task in tasks}
+    for spec, graph in made.items():
+        if spec.name not in bank.graphs:
+            bank.add_graph(spec.name, graph, domain=spec.family, origin=f"{spec.family}, seed {spec.seed}")
+    for result in results:
+        if result.ok and np.isfinite(result.value):
+            name, task_type = by_task[result.task]
+            bank.add(record_of(result, str(name), configurations[result.model], task_type))
+
+
+def record_of(result: CellResult, graph: str, configuration: Configuration, task_type: str) -> PerformanceRecord:
+    """Turn a result of the engine into a record of the bank."""
+    metrics = {k.removeprefix("test_"): float(v) for k, v in result.metrics.items() if k.startswith("test_")}
+    value = result.value if result.greater_is_better else -result.value
+    return PerformanceRecord(
+        graph, configuration, task_type, value, result.metric.removeprefix("test_"), metrics,
+        result.seconds, result.peak_memory, result.seed,
+    )  # fmt: skip

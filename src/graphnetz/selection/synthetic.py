@@ -18,7 +18,8 @@ Made = tuple[IntArray, IntArray | None, Any]
 FAMILIES: dict[str, Callable[..., Made]] = {}
 
 
-def _family(function: Callable[..., Made]) -> Callable[..., Made]:
+def family(function: Callable[..., Made]) -> Callable[..., Made]:
+    """Register a family of graphs (decorator): ``(rng, **params) -> (pairs, labels, features)``."""
     FAMILIES[function.__name__] = function
     return function
 
@@ -27,16 +28,15 @@ def make(family: str, seed: int, **params: Any) -> Graph:
     """Make one graph of a family; the same arguments give the same graph."""
     pairs, labels, features = FAMILIES[family](generator(family, seed), **params)
     name = "-".join([family, *(f"{key}={value}" for key, value in params.items()), f"seed={seed}"])
-    return from_pairs(
-        pairs[:, 0], pairs[:, 1], num_nodes=int(params["nodes"]), labels=labels, features=features, name=name
-    )
+    nodes = params.get("nodes", int(pairs.max()) + 1 if features is None else len(features))
+    return from_pairs(pairs[:, 0], pairs[:, 1], num_nodes=int(nodes), labels=labels, features=features, name=name)
 
 
 def _networkx(graph: Any) -> IntArray:
     return np.array(list(graph.edges()), dtype=np.int64).reshape(-1, 2)
 
 
-@_family
+@family
 def erdos_renyi(rng: np.random.Generator, *, nodes: int, degree: float) -> Made:
     """Uniform random pairs with the wanted mean degree (Erdos and Renyi, 1959)."""
     return _uniform_pairs(rng, nodes, round(nodes * degree / 2)), None, None
@@ -48,7 +48,7 @@ def _uniform_pairs(rng: np.random.Generator, nodes: int, count: int) -> IntArray
     return rng.permutation(np.unique(pairs, axis=0))[:count]
 
 
-@_family
+@family
 def barabasi_albert(rng: np.random.Generator, *, nodes: int, attach: int) -> Made:
     """Preferential attachment (Barabasi and Albert, 1999)."""
     import networkx as nx
@@ -56,7 +56,7 @@ def barabasi_albert(rng: np.random.Generator, *, nodes: int, attach: int) -> Mad
     return _networkx(nx.barabasi_albert_graph(nodes, attach, seed=int(rng.integers(2**31)))), None, None
 
 
-@_family
+@family
 def watts_strogatz(rng: np.random.Generator, *, nodes: int, neighbours: int, rewire: float) -> Made:
     """Ring lattice with rewired edges (Watts and Strogatz, 1998)."""
     import networkx as nx
@@ -64,7 +64,7 @@ def watts_strogatz(rng: np.random.Generator, *, nodes: int, neighbours: int, rew
     return _networkx(nx.watts_strogatz_graph(nodes, neighbours, rewire, seed=int(rng.integers(2**31)))), None, None
 
 
-@_family
+@family
 def powerlaw_cluster(rng: np.random.Generator, *, nodes: int, attach: int, triangle: float) -> Made:
     """Preferential attachment with triangles (Holme and Kim, 2002)."""
     import networkx as nx
@@ -72,7 +72,7 @@ def powerlaw_cluster(rng: np.random.Generator, *, nodes: int, attach: int, trian
     return _networkx(nx.powerlaw_cluster_graph(nodes, attach, triangle, seed=int(rng.integers(2**31)))), None, None
 
 
-@_family
+@family
 def kronecker(rng: np.random.Generator, *, nodes: int, degree: float, skew: float) -> Made:
     """Stochastic Kronecker graph with a 2 x 2 initiator (Leskovec et al., 2010), edges thrown one by one."""
     levels = math.ceil(math.log2(nodes))
@@ -86,7 +86,7 @@ def kronecker(rng: np.random.Generator, *, nodes: int, degree: float, skew: floa
     return np.unique(pairs, axis=0)[rng.permutation(len(np.unique(pairs, axis=0)))[:count]], None, None
 
 
-@_family
+@family
 def block_model(
     rng: np.random.Generator, *, nodes: int, classes: int, degree: float, inside: float, signal: float
 ) -> Made:
@@ -96,7 +96,7 @@ def block_model(
     return pairs, labels, class_features(rng, labels, signal=signal)
 
 
-@_family
+@family
 def random_partition(
     rng: np.random.Generator, *, nodes: int, mean_size: int, degree: float, inside: float, signal: float
 ) -> Made:
@@ -111,7 +111,7 @@ def random_partition(
     )
 
 
-@_family
+@family
 def mixed_homophily(
     rng: np.random.Generator, *, nodes: int, classes: int, degree: float, low: float, high: float, signal: float
 ) -> Made:

@@ -197,7 +197,8 @@ def list_loss(predicted: Tensor, target: Tensor) -> Tensor:
 def _encoder(features: int, hidden: int, dropout: float) -> nn.Module:
     import torch
     from torch import nn
-    from torch_geometric.nn import HGTConv
+
+    from graphnetz.selection.selectors.transformer import HeteroLayer
 
     metadata = (["graph", "model"], list(_RELATIONS))
 
@@ -205,7 +206,7 @@ def _encoder(features: int, hidden: int, dropout: float) -> nn.Module:
         def __init__(self) -> None:
             super().__init__()
             self.first = nn.ModuleDict({kind: nn.Linear(features, hidden) for kind in metadata[0]})
-            self.layers = nn.ModuleList([HGTConv(hidden, hidden, metadata, heads=4) for _ in range(2)])
+            self.layers = nn.ModuleList([HeteroLayer(hidden, hidden, metadata, heads=4) for _ in range(2)])
             self.dropout = nn.Dropout(dropout)
 
         def forward(self, nodes: dict[str, Tensor], edges: dict[tuple[str, str, str], Tensor]) -> Tensor:

@@ -1,0 +1,233 @@
+"""`graphnetz select recommend | features | collect | testbed`.
+
+The recommendation is the common case and must come at once: nothing here imports torch before it is needed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphnetz._core.errors import UsageError
+from graphnetz.cli.app import OK, app, say
+
+if TYPE_CHECKING:
+    from graphnetz.selection import PerformanceBank, Recommendation
+
+select_app = typer.Typer(
+    help="Which model should I try on my graph? (after GLEMOS and MetaGL: Park et al., 2023)",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(select_app, name="select")
+
+File = Annotated[Path | None, typer.Argument(help="Edge list file; without one a bundled example graph.")]
+TaskType = Annotated[str, typer.Option("--task", "--task-type", help="link_pred or node_cls.")]
+BankFile = Annotated[
+    Path | None, typer.Option(help="Your own bank: joined to the one that ships; --verify and collect add to it.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+
+
+@select_app.command("recommend")
+def recommend_command(
+    file: File = None,
+    task: TaskType = "link_pred",
+    top: Annotated[int, typer.Option(min=1, help="Length of the shortlist.")] = 5,
+    budget: Annotated[float | None, typer.Option(help="Seconds one training run may take.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Node classes: CSV with the columns node and label.")] = None,
+    bank: BankFile = None,
+    verify: Annotated[int, typer.Option(min=0, help="Train this many of the shortlist through the engine.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of --verify.")] = 3,
+    epochs: Annotated[int, typer.Option(min=1, help="Most epochs of --verify.")] = 300,
+    workers: Annotated[int | None, typer.Option(min=1, help="Cells of --verify at a time.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder of --verify; an existing one is resumed.")] = None,
+    code: Annotated[bool, typer.Option("--code", help="Print only the code that builds the first choice.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Rank model configurations for a graph without training any."""
+    from graphnetz.selection import recommend
+
+    graph = _graph(file, labels)
+    known = _known(bank)
+    result = recommend(graph, task, top=max(top, verify), budget=budget, bank=known)
+    measured = {}
+    if verify:
+        from graphnetz.selection.verify import verify as train
+
+        measured = train(result, verify, seeds=range(seeds), epochs=epochs, workers=workers, out=out, keep=bank)
+    if as_json:
+        print(json.dumps(_as_dict(result, measured, top), indent=1))
+    elif code:
+        print(result.to_code(0), end="")
+    else:
+        _show(result, measured, top)
+    return OK
+
+
+@select_app.command()
+def features(
+    file: File = None,
+    feature_set: Annotated[str, typer.Option("--set", help="A feature set, or several joined by +.")] = "regular",
+    labels: Annotated[Path | None, typer.Option(help="Node classes: CSV with the columns node and label.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Print the meta-features of a graph."""
+    from graphnetz.selection import feature_names, meta_features
+
+    graph = _graph(file, labels)
+    values = meta_features(graph, feature_set)
+    table = {name: _number(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
+    if as_json:
+        print(json.dumps(table, indent=1))
+    else:
+        print("\n".join(f"{name}\t{'' if value is None else repr(value)}" for name, value in table.items()))
+    return OK
+
+
+@select_app.command()
+def collect(
+    out: Annotated[Path, typer.Option(help="Folder of the collection; an existing one is resumed.")],
+    task: Annotated[list[str] | None, typer.Option("--task", "--task-type", help="Task types; default: both.")] = None,
+    graph: Annotated[
+        list[Path] | None, typer.Option(help="Edge lists of your own instead of the built-in graphs.")
+    ] = None,
+    graphs: Annotated[int | None, typer.Option(min=1, help="Only the first of the built-in graphs.")] = None,
+    propose: Annotated[
+        int | None, typer.Option("--next", min=1, help="Measure this many of the most informative missing pairs.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be measured.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Cells at a time; default: one per core.")] = None,
+    backend: Annotated[str, typer.Option(help="local, serial or ray.")] = "local",
+    timeout: Annotated[float | None, typer.Option(help="Seconds a cell may take.")] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Most epochs.")] = 300,
+    as_json: AsJson = False,
+) -> int:
+    """Measure configurations on graphs through the engine and keep them in OUT/bank.npz."""
+    from graphnetz.selection import PerformanceBank
+    from graphnetz.selection.collect import Effort
+    from graphnetz.selection.collect import collect as measure
+    from graphnetz.selection.plan import TASKS, chosen_plan
+
+    file = out / "bank.npz"
+    bank = PerformanceBank.load(file) if file.exists() else PerformanceBank()
+    plan = chosen_plan(bank, task_types=tuple(task or TASKS), files=graph or (), graphs=graphs, propose=propose)
+    if dry_run:
+        rows = [{"graph": m.graph.name, "configuration": m.configuration.name, "task": m.task_type} for m in plan]
+        print(json.dumps(rows, indent=1) if as_json else "\n".join("\t".join(row.values()) for row in rows))
+        return OK
+    say(f"{len(plan)} measurements to make, {len(bank)} in the bank.")
+    effort = Effort(workers, backend, timeout, epochs)
+    bank = measure(plan, out, bank=bank, effort=effort, on_chunk=lambda b: say(f"{len(b)} records"))
+    summary = {"bank": str(file), "records": len(bank), "graphs": len(bank.graphs), "task_types": list(bank.task_types)}
+    print(json.dumps(summary, indent=1) if as_json else f"{file}: {len(bank)} records on {len(bank.graphs)} graphs")
+    return OK
+
+
+@select_app.command("testbed")
+def compare_selectors(
+    data: Annotated[
+        Path | None, typer.Option(help="MetaGL_data.npz or the GLEMOS folder; default: the bank that ships.")
+    ] = None,
+    selector: Annotated[list[str] | None, typer.Option(help="Selectors; default: all.")] = None,
+    feature_set: Annotated[
+        list[str] | None, typer.Option("--set", help="Feature sets; default: all four, where there are several.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Testbeds by name, such as 'fully observed'.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", "--task-type", help="Task types; default: all there are.")
+    ] = None,
+    metric: Annotated[str, typer.Option(help="auc, mrr, ndcg1 or regret.")] = "auc",
+    out: Annotated[Path | None, typer.Option(help="Folder for the page, the tables and finished evaluations.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Compare the selectors themselves, with intervals, paired tests and ranks per testbed."""
+    from graphnetz.selection.bench import run_testbeds, write_studies
+    from graphnetz.selection.selectors import SELECTORS
+
+    studies = run_testbeds(
+        data, tuple(selector or SELECTORS), feature_sets=tuple(feature_set or ()), only=tuple(only or ()),
+        tasks=tuple(task or ()), metric=metric, out=out, say=say,
+    )  # fmt: skip
+    if out is not None:
+        write_studies(studies, out)
+    if as_json:
+        print(json.dumps([item.to_section().to_json() for item in studies], indent=1))
+        return OK
+    for item in studies:
+        print(f"\n{item.task}: {item.testbed}, {item.graphs} graphs" + (f" ({item.note})" if item.note else ""))
+        print(f"{'selector':10} {'features':14} {metric:>6} {'95 % interval':>15} {'rank':>6} {'published':>9}")
+        for line in item.lines:
+            rank, paper = (f"{v:.3g}" if v == v else "" for v in (line.rank, line.published))
+            span = f"{line.low:.3f} to {line.high:.3f}"
+            print(f"{line.selector:10} {line.features:14} {line.mean:6.3f} {span:>15} {rank:>6} {paper:>9}")
+        print(item.sentence())
+    return OK
+
+
+def _graph(file: Path | None, labels: Path | None) -> Any:
+    from graphnetz.selection.example import example_graph, read_labelled
+
+    if file is None:
+        if labels is not None:
+            raise UsageError("--labels describes the nodes of a graph: give an edge list file as well.")
+        say("No file given: showing the bundled example graph.")
+        return example_graph()
+    return read_labelled(file, labels)
+
+
+def _known(own: Path | None) -> PerformanceBank:
+    from graphnetz.selection import PerformanceBank
+
+    shipped = PerformanceBank.load()
+    return shipped.merge(PerformanceBank.load(own)) if own is not None and own.exists() else shipped
+
+
+def _number(value: float) -> float | None:
+    return float(value) if value == value and abs(value) != float("inf") else None
+
+
+def _as_dict(result: Recommendation, measured: dict[str, Any], top: int) -> dict[str, Any]:
+    return {
+        "graph": {"name": result.graph.name, "nodes": result.graph.num_nodes, "edges": result.graph.num_edges},
+        "task_type": result.task_type, "metric": result.metric, "level": result.level,
+        "choices": [
+            {
+                "rank": c.rank, "configuration": c.configuration.to_json(), "name": c.name,
+                **{key: _number(getattr(c, key)) for key in ("score", "low", "high", "seconds", "memory")},
+                **({"measured": measured[c.name]} if c.name in measured else {}),
+            }
+            for c in result.choices[:top]
+        ],
+        "nearest": [{"graph": name, "distance": distance} for name, distance in result.nearest],
+        "warning": result.warning, "notes": list(result.notes),
+        "known": {"graphs": result.known_graphs, "configurations": result.known_configurations},
+        "code": result.to_code(0),
+    }  # fmt: skip
+
+
+def _show(result: Recommendation, measured: dict[str, Any], top: int) -> None:
+    graph = result.graph
+    print(f"{graph.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {result.task_type}")
+    print(f"Predicted {result.metric} with {result.level:.0%} intervals, from {result.known_graphs} known graphs;")
+    print(f"{result.known_configurations} configurations were ranked and none was trained.\n")
+    width = max(len(c.name) for c in result.choices[:top])
+    print(f"{'':>3} {'configuration':{width}} {'score':>6} {'interval':>15} {'seconds':>8}", end="")
+    print(f" {'measured':>18}" if measured else "")
+    for choice in result.choices[:top]:
+        seconds = f"{choice.seconds:.2g}" if choice.seconds == choice.seconds else "?"
+        span = f"{choice.low:.3f} to {choice.high:.3f}"
+        line = f"{choice.rank:>3} {choice.name:{width}} {choice.score:6.3f} {span:>15} {seconds:>8}"
+        got = measured.get(choice.name)
+        if got:
+            spread = f" ± {got['half']:.3f}" if got["half"] is not None else ""
+            line += f" {got['mean']:>10.3f}{spread}" if got["mean"] is not None else f" {'failed':>10}"
+        print(line)
+    print("\nResembles: " + ", ".join(f"{name} (distance {distance:.3f})" for name, distance in result.nearest))
+    for text in (result.warning, *result.notes):
+        if text:
+            print(text)
+    print("\n" + result.to_code(0), end="")

@@ -1,0 +1,193 @@
+"""All testbeds of a collection, with every selector and feature set; finished evaluations are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz._core.paths import atomic_write, slug
+from graphnetz.selection.bank import FEATURE_SET, PerformanceBank
+from graphnetz.selection.scoring import METRICS, SelectionScores
+from graphnetz.selection.study import TestbedStudy, compare
+from graphnetz.selection.testbeds import (
+    SPARSITY_LEVELS,
+    SelectionResult,
+    Testbed,
+    cross_task,
+    evaluate,
+    fully_observed,
+    out_of_domain,
+    small_to_large,
+    sparse,
+)
+
+FEATURE_SETS = ("regular", "graphlets", "compact", "regular+graphlets")
+_PAPER_NAMES = {"regular+graphlets": "reg+graphlets"}
+_GLEMOS_TASKS = {"link-pred": "link_pred", "node-class": "node_cls"}
+_FOLDS = 5
+Beds = dict[tuple[str, str], dict[str, Testbed]]
+"""Testbeds by (task, name) and feature set."""
+
+
+def run_testbeds(
+    data: Path | None,
+    selectors: Sequence[str],
+    *,
+    feature_sets: Sequence[str] = (),
+    only: Sequence[str] = (),
+    tasks: Sequence[str] = (),
+    metric: str = "auc",
+    out: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[TestbedStudy]:
+    """Evaluate selectors on all testbeds of a collection and compare them, one study per testbed."""
+    if metric not in METRICS:
+        raise unknown_name("selection metric", metric, METRICS)
+    beds = _beds(data, tuple(feature_sets))
+    for name in only:
+        if name not in {bed for _, bed in beds}:
+            raise unknown_name("testbed", name, {bed for _, bed in beds})
+    studies = []
+    for (task, name), by_set in beds.items():
+        if (only and name not in only) or (tasks and task not in tasks):
+            continue
+        every: dict[tuple[str, str], SelectionResult] = {}
+        for features, bed in by_set.items():
+            for selector in selectors:
+                every[selector, features] = _evaluated(selector, bed, out, f"{task} {name} {features}")
+                score = every[selector, features].mean[metric]
+                say(f"{task}, {name}, {features}: {selector} {metric} {score:.3f}")
+        first, bed = next(iter(by_set.items()))
+        main = {selector: every[selector, first] for selector in selectors}
+        studies.append(compare(main, every, bed, task=task, metric=metric))
+    if not studies:
+        raise UsageError(f"No testbed is left for the tasks {list(tasks)}. There are: {sorted({t for t, _ in beds})}.")
+    return studies
+
+
+def _beds(data: Path | None, feature_sets: tuple[str, ...]) -> Beds:
+    if data is None:
+        return _bank_beds(PerformanceBank.load())
+    if data.is_dir():
+        return _glemos_beds(data, feature_sets or FEATURE_SETS)
+    from graphnetz.selection.readers import read_metagl
+
+    made = read_metagl(data)
+    return {("link_pred", bed.name): {"regular": bed} for bed in _standard(made.P, made.M, made.domains)}
+
+
+def _standard(P: Any, M: Any, domains: Any) -> Iterator[Testbed]:
+    """The testbeds that every matrix allows; small domains are not balanced over the folds."""
+    kinds, members = np.unique(domains, return_counts=True)
+    strata = domains if (members >= _FOLDS).any() else np.zeros(len(P), dtype=int)
+    yield replace(fully_observed(P, M, strata, folds=_FOLDS), domains=domains)
+    for level in SPARSITY_LEVELS:
+        yield replace(sparse(P, M, strata, level=level, folds=_FOLDS), domains=domains)
+    if len(kinds) > 1:
+        yield out_of_domain(P, M, domains, folds=min(_FOLDS, len(kinds)))
+        yield out_of_domain(P, M, domains, folds=None)
+
+
+def _bank_beds(bank: PerformanceBank) -> Beds:
+    beds: Beds = {}
+    sides = {}
+    for task in bank.task_types:
+        table = bank.matrix(task)
+        domains = np.array([bank.graphs[name].domain for name in table.graphs])
+        M = np.nan_to_num(table.M)
+        sides[task] = (table.P, M, [item.name for item in table.configurations])
+        for bed in _standard(table.P, M, domains):
+            beds[task, bed.name] = {FEATURE_SET: bed}
+        sizes = np.array([bank.graphs[name].nodes for name in table.graphs])
+        if (sizes < 2000).any() and (sizes >= 2000).any():
+            bed = small_to_large(table.P, M, sizes, threshold=2000, domains=domains)
+            beds[task, bed.name] = {FEATURE_SET: bed}
+    for source in sides:
+        for target in sides:
+            if source != target:
+                name = f"{source} to {target}"
+                beds[name, "cross task"] = {FEATURE_SET: cross_task(sides[source], sides[target])}
+    if not beds:
+        raise UsageError("The package holds no bank. Collect one with 'graphnetz select collect --out DIR'.")
+    return beds
+
+
+def _glemos_beds(folder: Path, feature_sets: Sequence[str]) -> Beds:
+    from graphnetz.selection.readers import glemos_testbeds, read_glemos
+
+    archive = next((p for p in (folder / "testbeds.tar.xz", folder / "testbeds") if p.exists()), folder)
+    beds: Beds = {}
+    sides: dict[str, dict[str, Any]] = {}
+    for features in feature_sets:
+        label = _PAPER_NAMES.get(features, features)
+        for theirs, task in _GLEMOS_TASKS.items():
+            made = read_glemos(archive, folder / "metafeats.npz", task=theirs, features=features)
+            for name, bed in glemos_testbeds(made, archive, task=theirs).items():
+                beds.setdefault((task, name), {})[label] = bed
+            sides.setdefault(features, {})[task] = (made.P, made.M, made.models)
+        for source, target in (("node_cls", "link_pred"), ("link_pred", "node_cls")):
+            bed = cross_task(sides[features][source], sides[features][target])
+            note = "not comparable: 10 % masked, unidentified EGC columns left out"
+            beds.setdefault((f"{source} to {target}", "cross task"), {})[label] = replace(bed, note=note)
+    return beds
+
+
+def _evaluated(selector: str, bed: Testbed, out: Path | None, label: str) -> SelectionResult:
+    """Evaluate, or read what an earlier call kept for the same selector, matrix and folds."""
+    if out is None:
+        return evaluate(selector, bed)
+    path = out / "evaluations" / f"{slug(label, length=120)}-{selector}-{_digest(bed)}.npz"
+    if path.exists():
+        return _kept(path, selector, bed)
+    result = evaluate(selector, bed)
+    arrays: dict[str, Any] = {key: getattr(result.scores, key) for key in METRICS}
+    arrays |= {"graphs": result.graphs, "fold": result.fold}
+    arrays |= {"train": np.array(result.train_seconds), "predict": np.array(result.predict_seconds)}
+    with atomic_write(path, "wb") as stream:
+        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+    return result
+
+
+def _digest(bed: Testbed) -> str:
+    seen = hashlib.sha256()
+    for array in (bed.P, bed.M, bed.truth, *(part for fold in bed.folds for part in (fold.train, fold.test))):
+        seen.update(np.ascontiguousarray(array).tobytes())
+    return seen.hexdigest()[:12]
+
+
+def _kept(path: Path, selector: str, bed: Testbed) -> SelectionResult:
+    with np.load(path, allow_pickle=False) as data:
+        scores = SelectionScores(**{key: data[key] for key in METRICS})
+        graphs, fold = data["graphs"], data["fold"]
+        times = tuple(data["train"].tolist()), tuple(data["predict"].tolist())
+    labels = bed.domains if bed.test_meta is None else bed.test_domains
+    return SelectionResult(
+        selector, bed.name, scores, graphs, fold, None if labels is None else labels[graphs], *times, bed.note,
+        scores.mean(), scores.standard_error(),
+    )  # fmt: skip
+
+
+def write_studies(studies: Sequence[TestbedStudy], out: Path) -> None:
+    """Write ``testbeds.json`` (sections) and ``testbeds.csv`` (one line per selector, set and testbed)."""
+    from graphnetz.render.tables import csv_text
+
+    columns = ("task", "testbed", "selector", "features", "mean", "low", "high", "rank", "mrr", "ndcg1", "published")
+    rows = [
+        (item.task, item.testbed, *(getattr(line, key) for key in columns[2:]))
+        for item in studies
+        for line in item.lines
+    ]
+    files: Mapping[str, str] = {
+        "testbeds.json": json.dumps([item.to_section().to_json() for item in studies], indent=1) + "\n",
+        "testbeds.csv": csv_text(columns, rows),
+    }
+    for name, text in files.items():
+        with atomic_write(out / name) as stream:
+            stream.write(text)

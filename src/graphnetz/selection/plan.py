@@ -1,0 +1,276 @@
+"""What the shipped bank measures: which graphs, which configurations, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphnetz._core.errors import unknown_name
+from graphnetz.selection import carried  # noqa: F401 - registers the real graphs
+from graphnetz.selection.bank import PerformanceBank
+from graphnetz.selection.graph import Graph, as_graph
+from graphnetz.selection.space import Configuration, core_space
+from graphnetz.selection.synthetic import make
+
+TASKS = ("link_pred", "node_cls")
+SIZES = (500, 850, 1200, 3100)
+_LABELLED = frozenset({"block_model", "random_partition", "mixed_homophily", "digits", "breast_cancer", "wine"})
+
+
+@dataclass(frozen=True)
+class GraphSpec:
+    """A graph that can be made again: family, parameters and seed."""
+
+    family: str
+    params: tuple[tuple[str, Any], ...] = ()
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the graph it makes."""
+        return "-".join([self.family, *(f"{key}={value}" for key, value in self.params), f"seed={self.seed}"])
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the graph has node labels."""
+        return self.family in _LABELLED
+
+    def build(self) -> Graph:
+        """Make the graph."""
+        return make(self.family, self.seed, **dict(self.params))
+
+
+@dataclass(frozen=True)
+class FileSpec:
+    """A graph of the user's own: an edge list file, without node classes."""
+
+    path: Path
+    family: str = "own"
+    seed: int = 0
+    labelled: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the file without its ending."""
+        return self.path.stem
+
+    def build(self) -> Graph:
+        """Read the graph."""
+        return as_graph(self.path, name=self.name)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One pair to train: the engine turns it into cells."""
+
+    graph: GraphSpec | FileSpec
+    configuration: Configuration
+    task_type: str
+
+
+_VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("block_model", {"classes": 4, "degree": 6.0, "inside": 0.85, "signal": 0.5}),
+    ("barabasi_albert", {"attach": 2}),
+    ("mixed_homophily", {"classes": 4, "degree": 8.0, "low": 0.1, "high": 0.9, "signal": 0.4}),
+    ("watts_strogatz", {"neighbours": 6, "rewire": 0.05}),
+    ("random_partition", {"mean_size": 20, "degree": 8.0, "inside": 0.9, "signal": 0.3}),
+    ("kronecker", {"degree": 6.0, "skew": 0.45}),
+    ("block_model", {"classes": 8, "degree": 8.0, "inside": 0.7, "signal": 0.2}),
+    ("powerlaw_cluster", {"attach": 3, "triangle": 0.3}),
+    ("mixed_homophily", {"classes": 6, "degree": 7.0, "low": 0.4, "high": 1.0, "signal": 0.2}),
+    ("erdos_renyi", {"degree": 6.0}),
+    ("random_partition", {"mean_size": 60, "degree": 10.0, "inside": 0.7, "signal": 0.6}),
+    ("watts_strogatz", {"neighbours": 6, "rewire": 0.3}),
+    ("block_model", {"classes": 3, "degree": 5.0, "inside": 0.1, "signal": 0.8}),
+    ("barabasi_albert", {"attach": 5}),
+    ("mixed_homophily", {"classes": 3, "degree": 9.0, "low": 0.0, "high": 0.5, "signal": 0.6}),
+    ("powerlaw_cluster", {"attach": 3, "triangle": 0.9}),
+    ("random_partition", {"mean_size": 40, "degree": 6.0, "inside": 0.4, "signal": 0.1}),
+    ("kronecker", {"degree": 10.0, "skew": 0.57}),
+    ("block_model", {"classes": 5, "degree": 10.0, "inside": 0.5, "signal": 0.0}),
+    ("watts_strogatz", {"neighbours": 10, "rewire": 0.1}),
+    ("mixed_homophily", {"classes": 2, "degree": 4.0, "low": 0.6, "high": 1.0, "signal": 0.1}),
+    ("barabasi_albert", {"attach": 3}),
+    ("mixed_homophily", {"classes": 10, "degree": 6.0, "low": 0.2, "high": 0.7, "signal": 1.0}),
+    ("powerlaw_cluster", {"attach": 5, "triangle": 0.6}),
+    ("random_partition", {"mean_size": 10, "degree": 4.0, "inside": 0.95, "signal": 0.0}),
+    ("erdos_renyi", {"degree": 3.0}),
+    ("block_model", {"classes": 2, "degree": 12.0, "inside": 0.95, "signal": 0.05}),
+    ("mixed_homophily", {"classes": 5, "degree": 3.0, "low": 0.8, "high": 1.0, "signal": 0.3}),
+)
+_CARRIED = (
+    GraphSpec("digits", (("neighbours", 5),)),
+    GraphSpec("digits", (("neighbours", 3),)),
+    GraphSpec("breast_cancer", (("neighbours", 6),)),
+    GraphSpec("breast_cancer", (("neighbours", 3),)),
+    GraphSpec("wine", (("neighbours", 5),)),
+    GraphSpec("diabetes", (("neighbours", 5),)),
+    GraphSpec("karate_club"),
+    GraphSpec("les_miserables"),
+)
+
+
+def bank_graphs(task_type: str = "link_pred") -> tuple[GraphSpec, ...]:
+    """The graphs of the shipped bank in the order of measurement.
+
+    Every variant comes once per round, with another size in each, so that any prefix is a mixture.
+    """
+    out: list[GraphSpec] = []
+    for turn in range(len(SIZES)):
+        for number, (family, variant) in enumerate(_VARIANTS):
+            size = SIZES[(number + turn) % len(SIZES)]
+            out.append(GraphSpec(family, (("nodes", size), *variant.items()), 10 * number + turn))
+        out.extend(_CARRIED[2 * turn : 2 * turn + 2])
+    return tuple(spec for spec in out if task_type != "node_cls" or spec.labelled)
+
+
+_BANK_SPACE: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = (
+    ("GCN", (
+        {"num_layers": 1},
+        {"act": "relu", "dropout": 0.0, "hidden_channels": 64, "num_layers": 2},
+        {"act": "tanh", "dropout": 0.5, "hidden_channels": 16, "num_layers": 3},
+    )),
+    ("GraphSAGE", (
+        {"aggr": "mean", "jk": "none", "num_layers": 1},
+        {"act": "relu", "aggr": "mean", "hidden_channels": 64, "jk": "none", "num_layers": 2},
+        {"act": "tanh", "aggr": "max", "hidden_channels": 16, "jk": "last", "num_layers": 2},
+    )),
+    ("GAT", (
+        {"concat": True, "dropout": 0.0, "heads": 4, "hidden_channels": 16, "num_layers": 2},
+        {"dropout": 0.5, "heads": 1, "hidden_channels": 64, "num_layers": 2},
+    )),
+    ("GIN", (
+        {"eps": 0.0, "hidden_channels": 16, "num_layers": 1, "train_eps": False},
+        {"eps": 0.0, "hidden_channels": 64, "num_layers": 2, "train_eps": True},
+    )),
+    ("EGC", (
+        {"aggregators": "symnorm", "hidden_channels": 16, "num_bases": 4, "num_layers": 2},
+        {"aggregators": "mean", "hidden_channels": 16, "num_bases": 4, "num_layers": 2},
+    )),
+    ("SGC", ({"bias": True, "K": 1}, {"bias": False, "K": 2}, {"bias": True, "K": 5})),
+    ("ChebNet", (
+        {"K": 1, "num_layers": 1},
+        {"K": 2, "normalization": "sym", "num_layers": 1},
+    )),
+    ("PNA", (
+        {"aggregators": "mean", "hidden_channels": 16, "num_layers": 1, "scalers": "identity", "towers": 1},
+        {"aggregators": "max", "hidden_channels": 16, "num_layers": 2, "scalers": "amplification", "towers": 1},
+    )),
+    ("SpectralEmbedding", (
+        {"num_components": 16, "tolerance": 0.01}, {"num_components": 64, "tolerance": 0.001},
+    )),
+    ("GraRep", (
+        {"num_components": 16, "power": 1}, {"num_components": 32, "power": 2}, {"num_components": 64, "power": 2},
+    )),
+    ("DGI", (
+        {"act": "tanh", "hidden_channels": 16, "summary": "max"},
+    )),
+    ("Node2Vec", (
+        {"context_size": 5, "hidden_channels": 16, "p": 1, "q": 1, "walk_length": 10},
+        {"context_size": 10, "hidden_channels": 16, "p": 4, "q": 1, "walk_length": 10},
+    )),
+    ("LabelPropagation", (
+        {"alpha": 0.9, "num_layers": 4}, {"alpha": 0.99, "num_layers": 2}, {"alpha": 0.7, "num_layers": 1},
+    )),
+    ("Jaccard", ({},)),
+    ("ResourceAllocation", ({},)),
+    ("AdamicAdar", ({},)),
+    ("MLP", ({},)),
+)  # fmt: skip
+
+
+def bank_space(task_type: str) -> tuple[Configuration, ...]:
+    """The configurations of the shipped bank: a spread over the table, and the perceptron that sees no edges."""
+    made = (Configuration(method, tuple(row.items())) for method, rows in _BANK_SPACE for row in rows)
+    links = task_type == "link_pred"
+    return tuple(item for item in made if item.serves(task_type) and not (links and item.method == "MLP"))
+
+
+def collection_plan(
+    task_type: str,
+    *,
+    graphs: Sequence[GraphSpec | FileSpec] | None = None,
+    configurations: Sequence[Configuration] | None = None,
+    bank: PerformanceBank | None = None,
+) -> Iterator[Measurement]:
+    """Pairs still to be measured, graph by graph; pairs with a record in ``bank`` are left out."""
+    candidates = tuple(configurations or core_space(task_type))
+    done = set() if bank is None else {(r.graph, r.configuration) for r in bank.records if r.task_type == task_type}
+    for spec in graphs or bank_graphs(task_type):
+        for configuration in candidates:
+            if (spec.name, configuration) not in done:
+                yield Measurement(spec, configuration, task_type)
+
+
+def bank_plan(
+    bank: PerformanceBank | None = None,
+    *,
+    task_types: Sequence[str] = TASKS,
+    graphs: Sequence[GraphSpec | FileSpec] | None = None,
+) -> Iterator[Measurement]:
+    """The plan of the shipped bank: graph after graph, each with all its configurations for every task."""
+    for spec in graphs if graphs is not None else bank_graphs():
+        for task_type in task_types:
+            if task_type != "node_cls" or spec.labelled:
+                yield from collection_plan(task_type, graphs=(spec,), configurations=bank_space(task_type), bank=bank)
+
+
+def chosen_plan(
+    bank: PerformanceBank,
+    *,
+    task_types: Sequence[str] = TASKS,
+    files: Sequence[Path] = (),
+    graphs: int | None = None,
+    propose: int | None = None,
+) -> list[Measurement]:
+    """What ``graphnetz select collect`` is asked to measure and the bank does not hold yet.
+
+    Parameters
+    ----------
+    files
+        Edge lists to measure instead of the built-in graphs.
+    graphs
+        Only the first of the built-in graphs.
+    propose
+        Only this many pairs, the most informative ones of each task type by `propose_next`.
+    """
+    for task_type in task_types:
+        if task_type not in TASKS:
+            raise unknown_name("task type of the bank", task_type, TASKS)
+    specs: tuple[GraphSpec | FileSpec, ...] = tuple(FileSpec(Path(file)) for file in files) or bank_graphs()[:graphs]
+    if propose is None:
+        return list(bank_plan(bank, task_types=task_types, graphs=specs))
+    by_name = {spec.name: spec for spec in specs}
+    out: list[Measurement] = []
+    for task_type in task_types:
+        ranked = propose_next(bank, task_type, bank.matrix(task_type).P.size)
+        pairs = [(by_name[name], configuration) for name, configuration in ranked if name in by_name]
+        out.extend(Measurement(spec, configuration, task_type) for spec, configuration in pairs[:propose])
+    return out
+
+
+def propose_next(bank: PerformanceBank, task_type: str, count: int) -> tuple[tuple[str, Configuration], ...]:
+    """Propose the pairs whose measurement would tell most: uncertain configurations on bare graphs.
+
+    The value of a pair is the spread of its configuration over the graphs (row means removed) times
+    the standard error scale of both its row and its column, so that one graph does not take all.
+    """
+    table = bank.matrix(task_type)
+    seen = np.isfinite(table.P)
+    rows, columns = seen.sum(axis=1).astype(float), seen.sum(axis=0).astype(float)
+    residual = table.P - np.where(rows > 0, np.nansum(table.P, axis=1) / np.maximum(rows, 1), np.nan)[:, None]
+    overall = float(np.nanstd(residual)) or 1.0
+    spread = np.sqrt((np.nansum(residual**2, axis=0) + overall**2) / (columns + 1))
+    out: list[tuple[str, Configuration]] = []
+    for _ in range(min(count, int((~seen).sum()))):
+        value = np.where(seen, -np.inf, spread[None, :] / np.sqrt((1 + rows)[:, None] * (1 + columns)[None, :]))
+        i, j = np.unravel_index(int(value.argmax()), value.shape)
+        out.append((table.graphs[i], table.configurations[j]))
+        seen[i, j] = True
+        rows[i] += 1
+        columns[j] += 1
+    return tuple(out)

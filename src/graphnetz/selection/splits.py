@@ -1,0 +1,63 @@
+"""Node and edge splits of the bank: 64 / 16 / 20, kept in files so that later measurements reuse them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphnetz._core.paths import atomic_write, slug
+from graphnetz._core.rng import generator
+from graphnetz.selection.graph import Graph
+
+IntArray = npt.NDArray[np.int64]
+TRAIN, VALIDATION = 0.64, 0.16
+
+
+def node_split(graph: Graph, seed: int = 0) -> dict[str, IntArray]:
+    """Random nodes for training, validation and testing."""
+    order = generator("selection-nodes", graph.name, seed).permutation(graph.num_nodes)
+    return dict(zip(("train", "val", "test"), np.split(order, _bounds(graph.num_nodes)), strict=True))
+
+
+def edge_split(graph: Graph, seed: int = 0) -> dict[str, IntArray]:
+    """Random edges for training, validation and testing, and as many non-edges for the last two."""
+    rng = generator("selection-edges", graph.name, seed)
+    edges = graph.edges[rng.permutation(graph.num_edges)]
+    parts = dict(zip(("train", "val", "test"), np.split(edges, _bounds(len(edges))), strict=True))
+    wanted = len(parts["val"]) + len(parts["test"])
+    free = _non_edges(graph, wanted, rng)
+    parts["val_negative"], parts["test_negative"] = np.split(free, [round(len(free) * len(parts["val"]) / wanted)])
+    return parts
+
+
+def _bounds(count: int) -> list[int]:
+    return [round(count * TRAIN), round(count * (TRAIN + VALIDATION))]
+
+
+def _non_edges(graph: Graph, count: int, rng: np.random.Generator) -> IntArray:
+    nodes = graph.num_nodes
+    taken = set((graph.edges[:, 0] * nodes + graph.edges[:, 1]).tolist())
+    count = min(count, nodes * (nodes - 1) // 2 - len(taken))
+    out: list[tuple[int, int]] = []
+    while len(out) < count:
+        for a, b in np.sort(rng.integers(0, nodes, (2 * (count - len(out)) + 8, 2)), axis=1).tolist():
+            if a != b and a * nodes + b not in taken and len(out) < count:
+                taken.add(a * nodes + b)
+                out.append((a, b))
+    return np.array(out, dtype=np.int64).reshape(-1, 2)
+
+
+def stored_split(graph: Graph, task_type: str, folder: Path | None, seed: int = 0) -> dict[str, Any]:
+    """Return the split kept in ``folder`` for this graph, or make it and keep it there."""
+    make = edge_split if task_type == "link_pred" else node_split
+    if folder is None:
+        return make(graph, seed)
+    path = folder / f"{slug(graph.name, length=160)}-{task_type}-{seed}.npz"
+    if not path.exists():
+        with atomic_write(path, "wb") as stream:
+            np.savez_compressed(stream, **make(graph, seed))  # type: ignore[arg-type]
+    with np.load(path, allow_pickle=False) as kept:
+        return {key: kept[key] for key in kept.files}

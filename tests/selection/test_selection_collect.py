@@ -1,0 +1,222 @@
+"""Collecting through the engine, verifying a shortlist, and the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphnetz._core.errors import DataError, UsageError
+from graphnetz.cli.app import run_app, with_aliases
+from graphnetz.selection import PerformanceBank, PerformanceRecord, as_graph, recommend
+from graphnetz.selection.collect import Effort, collect, measured_task
+from graphnetz.selection.example import example_graph, read_labelled
+from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement, chosen_plan
+from graphnetz.selection.space import Configuration
+from graphnetz.selection.splits import edge_split, node_split, stored_split
+
+SMALL = GraphSpec("block_model", (("nodes", 80), ("classes", 2), ("degree", 6.0), ("inside", 0.9), ("signal", 1.0)), 3)
+GCN = Configuration("GCN", (("num_layers", 1),))
+SPACE = (GCN, Configuration("AdamicAdar"), Configuration("LabelPropagation", (("alpha", 0.9), ("num_layers", 2))))
+
+
+def plan():
+    return [Measurement(SMALL, item, task) for task in ("link_pred", "node_cls") for item in SPACE if item.serves(task)]
+
+
+def test_splits_are_disjoint_kept_and_of_the_published_shares(tmp_path):
+    graph = SMALL.build()
+    nodes = node_split(graph)
+    assert sorted(np.concatenate(list(nodes.values())).tolist()) == list(range(80))
+    assert [len(nodes[part]) for part in ("train", "val", "test")] == [51, 13, 16]
+    pairs = edge_split(graph)
+    positive = [tuple(p) for part in ("train", "val", "test") for p in pairs[part].tolist()]
+    assert sorted(positive) == sorted(map(tuple, graph.edges.tolist()))
+    assert len(pairs["train"]) == round(0.64 * graph.num_edges)
+    negative = [tuple(p) for part in ("val", "test") for p in pairs[f"{part}_negative"].tolist()]
+    assert len(set(negative)) == len(negative) == len(pairs["val"]) + len(pairs["test"])
+    assert not set(negative) & set(positive)
+    kept = stored_split(graph, "link_pred", tmp_path)
+    (file,) = tmp_path.iterdir()
+    stamp = file.stat().st_mtime_ns
+    again = stored_split(graph, "link_pred", tmp_path)
+    assert file.stat().st_mtime_ns == stamp
+    for key, value in kept.items():
+        np.testing.assert_array_equal(value, again[key])
+
+
+def test_training_data_hold_no_answers():
+    """Edges of validation and test are not among those that a model sees."""
+    graph = SMALL.build()
+    data = measured_task(graph, "link_pred").loader(None)
+    seen = {tuple(sorted(e)) for e in data.edge_index.T.tolist()}
+    for part in ("val", "test"):
+        assert not seen & {tuple(sorted(e)) for e in data[f"{part}_pos_edge_index"].T.tolist()}
+    assert len(seen) == data.train_pos_edge_index.shape[1]
+    bare = as_graph(nx.path_graph(9))
+    assert measured_task(bare, "link_pred").loader(None).x.tolist() == [[i] for i in range(9)]
+    with pytest.raises(UsageError, match="needs labels"):
+        measured_task(bare, "node_cls")
+
+
+def test_collection_is_kept_and_resumed(tmp_path):
+    effort = Effort(backend="serial", epochs=10)
+    half = plan()[:2]
+    collect(half, tmp_path, effort=effort)
+    bank = PerformanceBank.load(tmp_path / "bank.npz")
+    assert {r.configuration for r in bank.records} == {GCN, Configuration("AdamicAdar")}
+    before = {r.key: r.value for r in bank.records}
+    (tmp_path / "bank.npz").unlink()  # stopped before the bank was written: results are in the store
+    full = collect(plan(), tmp_path, effort=effort)
+    assert len(full) == 4
+    assert full.task_types == ("link_pred", "node_cls")
+    for key, value in before.items():
+        assert {r.key: r.value for r in full.records}[key] == value
+    record = next(r for r in full.records if r.task_type == "link_pred" and r.configuration == GCN)
+    assert record.metric == "auc"
+    assert 0 < record.value <= 1
+    assert record.seconds > 0
+    assert set(record.metrics) >= {"auc", "ap"}
+    assert full.graphs[SMALL.name].domain == "block_model"
+
+
+def test_plans_of_the_command(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("0,1\n1,2\n2,0\n2,3\n")
+    own = chosen_plan(PerformanceBank(), files=[file])
+    assert {m.graph for m in own} == {FileSpec(file)}
+    assert {m.task_type for m in own} == {"link_pred"}
+    two = chosen_plan(PerformanceBank(), graphs=2, task_types=("link_pred",))
+    assert len({m.graph for m in two}) == 2
+    bank = PerformanceBank()
+    for number, m in enumerate(two):
+        if m.graph.name not in bank.graphs:
+            bank.add_graph(m.graph.name, nx.path_graph(5))
+        if number % 7:
+            bank.add(PerformanceRecord(m.graph.name, m.configuration, "link_pred", 0.5 + 0.001 * number))
+    few = chosen_plan(bank, graphs=2, task_types=("link_pred",), propose=3)
+    assert len(few) == 3
+    assert not {(m.graph.name, m.configuration) for m in few} & {(r.graph, r.configuration) for r in bank.records}
+    with pytest.raises(UsageError, match="task type"):
+        chosen_plan(bank, task_types=("graph_cls",))
+
+
+@pytest.fixture(scope="module")
+def own_bank(tmp_path_factory):
+    """Twelve graphs on which the GCN beats label-free heuristics, or the other way round."""
+    bank = PerformanceBank()
+    for i in range(12):
+        graph = nx.gnp_random_graph(60 + 5 * i, 0.2 if i % 2 else 0.05, seed=i)
+        bank.add_graph(f"g{i}", graph)
+        for item, value in ((GCN, 0.9 if i % 2 else 0.6), (Configuration("AdamicAdar"), 0.75)):
+            bank.add(PerformanceRecord(f"g{i}", item, "link_pred", value + 0.001 * i, "auc", {}, 0.01, 1e6))
+    path = tmp_path_factory.mktemp("bank") / "own.npz"
+    bank.save(path)
+    return path
+
+
+def test_verifying_trains_and_adds_to_the_bank(own_bank, tmp_path):
+    from graphnetz.selection.verify import verify
+
+    graph = SMALL.build()
+    result = recommend(graph, "link_pred", top=2, bank=PerformanceBank.load(own_bank))
+    kept = tmp_path / "mine.npz"
+    rows = verify(result, 2, seeds=(0, 1), epochs=5, workers=1, keep=kept)
+    assert set(rows) == {choice.name for choice in result.choices}
+    assert all(0 < row["mean"] <= 1 and row["seeds"] == 2 for row in rows.values())
+    bank = PerformanceBank.load(kept)
+    assert len(bank) == 4
+    assert {r.seed for r in bank.records} == {0, 1}
+    with pytest.raises(UsageError, match="cannot be verified"):
+        verify(result, 9)
+
+
+def test_example_and_labelled_files(tmp_path):
+    graph = example_graph()
+    assert graph.num_nodes == 400
+    assert graph.labels is not None
+    assert len(set(graph.labels.tolist())) == 5
+    edges, labels = tmp_path / "e.csv", tmp_path / "l.csv"
+    edges.write_text("source,target\nb,a\nb,c\n")
+    labels.write_text("node,label\na,x\nb,y\nc,x\nd,z\n")
+    assert read_labelled(edges, labels).labels.tolist() == [0, 1, 0]
+    labels.write_text("node,label\na,x\nb,y\n")
+    with pytest.raises(DataError, match="no label for 1 nodes"):
+        read_labelled(edges, labels)
+    labels.write_text("node,label\na\n")
+    with pytest.raises(DataError, match="Line 2"):
+        read_labelled(edges, labels)
+
+
+def test_aliases():
+    assert with_aliases(["select"]) == ["select", "recommend"]
+    assert with_aliases(["select", "g.csv", "--task", "link_pred"])[:3] == ["select", "recommend", "g.csv"]
+    assert with_aliases(["select", "--verify", "3"])[1] == "recommend"
+    assert with_aliases(["select", "features"]) == ["select", "features"]
+    assert with_aliases(["select", "--help"]) == ["select", "--help"]
+    assert with_aliases(["rings"]) == ["rings"]
+    assert with_aliases(["rings", "--help"]) == ["rings", "--help"]
+    assert with_aliases(["rings", "mutag"]) == ["rings", "evaluate", "mutag"]
+    assert with_aliases([]) == []
+
+
+def test_command_recommends_as_json_and_text(own_bank, tmp_path, capsys):
+    file = tmp_path / "mine.csv"
+    nx.write_edgelist(nx.gnp_random_graph(80, 0.2, seed=5), file, data=False)
+    assert run_app(["select", str(file), "--bank", str(own_bank), "--top", "2", "--json"]) == 0
+    got = json.loads(capsys.readouterr().out)
+    assert got["graph"]["nodes"] == 80
+    assert [c["rank"] for c in got["choices"]] == [1, 2]
+    assert got["choices"][0]["low"] <= got["choices"][0]["score"] <= got["choices"][0]["high"]
+    assert run_app(["select", str(file), "--bank", str(own_bank), "--top", "2"]) == 0
+    text = capsys.readouterr().out
+    assert got["choices"][0]["name"] in text
+    assert "Resembles:" in text
+    assert run_app(["select", str(file), "--bank", str(own_bank), "--code"]) == 0
+    assert "import" in capsys.readouterr().out
+    assert run_app(["select", "features", str(file), "--set", "compact", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 58
+
+
+def test_command_refuses_bad_input(tmp_path, capsys):
+    assert run_app(["select", str(tmp_path / "absent.csv")]) == 2
+    assert "no edge list file" in capsys.readouterr().err
+    bad = tmp_path / "bad.csv"
+    bad.write_text("source,weight\n1,2\n")
+    assert run_app(["select", str(bad)]) == 2
+    assert "no column 'target'" in capsys.readouterr().err
+    bad.write_text("1,-2\n")
+    assert run_app(["select", str(bad)]) == 2
+    assert "negative node id" in capsys.readouterr().err
+    bad.write_text("")
+    assert run_app(["select", str(bad)]) == 2
+    assert "empty" in capsys.readouterr().err
+    good = tmp_path / "good.csv"
+    good.write_text("0,1\n1,2\n")
+    assert run_app(["select", str(good), "--task", "nonsense"]) == 2
+    assert "nonsense" in capsys.readouterr().err
+
+
+def test_command_lists_what_it_would_collect(tmp_path, capsys):
+    arguments = ["select", "collect", "--out", str(tmp_path), "--graphs", "1", "--dry-run", "--json"]
+    assert run_app(arguments) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len({row["configuration"] for row in rows}) >= 30
+    assert not any(tmp_path.iterdir())
+
+
+def test_recommending_never_imports_torch(own_bank):
+    """The answer must come at once: torch alone takes seconds to import."""
+    script = (
+        "import sys; from graphnetz.cli.app import run_app; "
+        f"code = run_app(['select', '--bank', {str(own_bank)!r}]); "
+        "heavy = {'torch', 'torch_geometric', 'pandas', 'matplotlib'} & set(sys.modules); "
+        "assert code == 0 and not heavy, (code, heavy)"
+    )
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, timeout=120)
+    assert done.returncode == 0, done.stderr

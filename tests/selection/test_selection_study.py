@@ -1,0 +1,99 @@
+"""Comparing selectors on testbeds, and the published tables beside ours."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from graphnetz._core.errors import UsageError
+from graphnetz.records import Section
+from graphnetz.selection.bench import run_testbeds, write_studies
+from graphnetz.selection.study import published_table, published_value, study
+from graphnetz.selection.testbeds import fully_observed
+
+
+@pytest.fixture(scope="module")
+def bed():
+    rng = np.random.default_rng(0)
+    M = rng.random((40, 6))
+    P = 0.5 + 0.3 * np.sin(4 * M[:, :1] * np.arange(1, 9)) * rng.random(8) + 0.02 * rng.standard_normal((40, 8))
+    return fully_observed(P, M, np.arange(40) % 4)
+
+
+def test_study_uses_graphs_as_blocks(bed):
+    names = ["random", "gb_perf", "as", "isac"]
+    found = study(bed, names, task="link_pred")
+    table = np.stack([found.results[name].scores.auc for name in names], axis=1)
+    wanted = stats.friedmanchisquare(*table.T)
+    assert found.omnibus.chi2_ties == pytest.approx(wanted.statistic)
+    assert found.graphs == 40
+    raw = {}
+    for pair in found.pairs:
+        a, b = names.index(pair.first), names.index(pair.second)
+        assert pair.difference == pytest.approx(table[:, a].mean() - table[:, b].mean())
+        raw[pair.first, pair.second] = stats.wilcoxon(table[:, a], table[:, b]).pvalue
+        assert pair.p >= raw[pair.first, pair.second] - 0.02
+    line = next(item for item in found.lines if item.selector == "as")
+    mean = table[:, 2].mean()
+    half = stats.t.ppf(0.975, 39) * table[:, 2].std(ddof=1) / np.sqrt(40)
+    assert (line.mean, line.low, line.high) == pytest.approx((mean, mean - half, mean + half))
+    assert line.published == pytest.approx(0.864)
+    assert found.lines[0].mean == max(item.mean for item in found.lines)
+    section = found.to_section()
+    assert Section.from_json(section.to_json()) == section
+
+
+def test_feature_sets_get_their_own_lines(bed):
+    other = fully_observed(bed.P, bed.M[:, :2], bed.domains)
+    found = study({"regular": bed, "compact": other}, ["gb_perf", "as"], task="node_cls")
+    assert {(line.selector, line.features) for line in found.lines} == {
+        (name, features) for name in ("gb_perf", "as") for features in ("regular", "compact")
+    }
+    with pytest.raises(UsageError, match="at least one"):
+        study(bed, [])
+
+
+def test_published_tables_are_complete():
+    rows = published_table()
+    per_table = {}
+    for row in rows:
+        per_table[int(row["table"])] = per_table.get(int(row["table"]), 0) + 1
+    assert per_table == {5: 60, 6: 100, 7: 60, 8: 60, 9: 60, **dict.fromkeys(range(10, 15), 80), 15: 6}
+    assert all(row["error"] for row in rows)
+    assert published_value("fully observed", "link_pred", "regular", "auc", "metagl") == 0.875
+    assert published_value("sparse 90%", "node_cls", "regular", "auc", "gb_rank") == 0.697
+    assert published_value("cross task", "node_cls to link_pred", "reg+graphlets", "auc", "ncf") == 0.640
+    assert published_value("small to large", "link_pred", "regular", "ndcg1", "gb_rank") == 0.960
+    assert np.isnan(published_value("fully observed", "link_pred", "regular", "auc", "kernel"))
+    # One cell is printed in two tables: both must agree.
+    by_cell = {}
+    for row in rows:
+        key = tuple(row[k] for k in ("testbed", "task", "features", "sparsity", "metric", "selector"))
+        by_cell.setdefault(key, set()).add(row["value"])
+    assert all(len(values) == 1 for values in by_cell.values())
+
+
+def test_evaluations_are_kept(tmp_path, monkeypatch):
+    """A second call reads what the first one evaluated, and gives the same study."""
+    from graphnetz.selection import bench
+    from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
+    from graphnetz.selection.space import Configuration
+
+    rng = np.random.default_rng(1)
+    bank = PerformanceBank()
+    for i in range(15):
+        bank.add_graph(f"g{i}", rng.integers(0, 30, (2, 90)), domain=f"d{i % 5}")
+        for name in "ABC":
+            bank.add(PerformanceRecord(f"g{i}", Configuration(name), "link_pred", float(rng.random())))
+    monkeypatch.setattr(bench.PerformanceBank, "load", classmethod(lambda *_: bank))
+    options = {"only": ("fully observed", "sparse 50%"), "out": tmp_path}
+    first = run_testbeds(None, ("random", "as"), **options)
+    monkeypatch.setattr(bench, "evaluate", None)
+    again = run_testbeds(None, ("random", "as"), **options)
+    assert [item.lines for item in first] == [item.lines for item in again]
+    write_studies(first, tmp_path)
+    assert len(json.loads((tmp_path / "testbeds.json").read_text())) == 2
+    assert (tmp_path / "testbeds.csv").read_text().count("\n") == 5
+    with pytest.raises(UsageError, match="testbed"):
+        run_testbeds(None, ("as",), only=("nonsense",))
