@@ -121,7 +121,10 @@ def test_models_tests_and_cards_can_be_cited():
     known = {key for key, _ in MODELS.values()}
     for name in REGISTERED:
         key = model_key(name)
-        assert key in known or name.rpartition(".")[2].partition("-")[0] in NOBODYS, name
+        bare = name.rpartition(".")[2].partition("-")[0]
+        assert key in known or bare in NOBODYS, (
+            f"cite {name} in MODELS of report/bibliography.py, or list it in NOBODYS"
+        )
     assert set(_CITED.values()) <= set(TESTS)
     assert len({dataset_key(name) for name in CARDS}) == len(CARDS)
     assert all(card.citation.strip() for card in CARDS.values())

@@ -159,6 +159,10 @@ MODELS: dict[str, tuple[str, dict[str, str]]] = {
         "journal": "Journal of the American Society for Information Science and Technology", "volume": "58",
         "number": "7", "pages": "1019--1031", "year": "2007",
     }),
+    "SEAL": ("zhang2018", {
+        "author": "Zhang, Muhan and Chen, Yixin", "title": "Link Prediction Based on Graph Neural Networks",
+        "booktitle": "Advances in Neural Information Processing Systems", "year": "2018",
+    }),
     "SpectralEmbedding": ("belkin2003", {
         "author": "Belkin, Mikhail and Niyogi, Partha",
         "title": "{Laplacian} Eigenmaps for Dimensionality Reduction and Data Representation",

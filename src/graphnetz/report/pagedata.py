@@ -96,8 +96,8 @@ def _tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
     tables = [("Design", design_table(report))] if report.comparisons() else []
     if report.config.get("budgets"):
         counts = parameter_counts(report.results)
-        rows = tuple((task, model, count) for (task, model), count in counts.items())
-        tables.append(("Parameters", Table(("Task", "Model", "Parameters"), rows)))
+        sizes = tuple((task, model, count) for (task, model), count in counts.items())
+        tables.append(("Parameters", Table(("Task", "Model", "Parameters"), sizes)))
     found = report.ranking()
     if found.models and len(found.tasks) > 1:
         moved = report.rank_stability()
