@@ -13,6 +13,7 @@ from graphnetz.benchmark.adaptive import run_rounds, seed_rule
 from graphnetz.benchmark.plan import Plan
 from graphnetz.benchmark.run import run_benchmark
 from graphnetz.benchmark.store import Store
+from graphnetz.cli.app import run_app
 from graphnetz.models import ModelSpec
 from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.report import BenchmarkReport, TaskInfo
@@ -209,3 +210,20 @@ def test_wrong_use_is_refused():
         auto(max_seeds=3)
     with pytest.raises(UsageError, match="'atuo'"):
         auto(seeds="atuo", precision=None, max_seeds=None)
+
+
+def test_the_command_line_runs_and_resumes(tmp_path, capsys):
+    out = tmp_path / "run"
+    flags = ["--task", "karate_club", "--model", "GCN", "--model", "Majority", "--epochs", "2", "--backend", "serial"]
+    flags += ["--root", str(tmp_path / "data"), "--out", str(out), "--quiet"]
+    assert run_app(["run", *flags, "--seeds", "auto"]) == 2
+    assert "needs precision" in capsys.readouterr().err
+    assert run_app(["run", *flags, "--seeds", "auto", "--precision", "0.01", "--max-seeds", "6"]) == 0
+    settings = (out / "config.toml").read_text()
+    assert 'seeds = "auto"' in settings
+    assert "precision = 0.01" in settings
+    before = (out / "results.json").read_bytes()
+    assert run_app(["resume", str(out), "--quiet"]) == 0
+    assert (out / "results.json").read_bytes() == before
+    assert run_app(["run", *flags, "--seeds", "3", "--max-seeds", "6"]) == 2
+    assert 'belongs to seeds="auto"' in capsys.readouterr().err
