@@ -17,7 +17,7 @@ from graphnetz.cli.app import run_app
 from graphnetz.models import ModelSpec
 from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.report import BenchmarkReport, TaskInfo
-from graphnetz.report.sequential import SeedRule, cost_of, decide_report
+from graphnetz.report.sequential import SeedRule, common_seeds, cost_of, decide_report
 from graphnetz.stats import repeated_interval
 
 RULE = SeedRule(0.01, max_seeds=30)
@@ -197,6 +197,17 @@ def test_intervals_of_single_models_allow_for_looking_often():
     ordinary = 2.776 * row["std"] / math.sqrt(5)
     assert row["n_seeds"] == 5
     assert row["ci_half"] > 1.1 * ordinary
+
+
+def test_ranks_use_the_seeds_that_all_models_share():
+    report = auto()
+    table = report.scores
+    seeds = np.isfinite(table.values[0]).all(axis=0)
+    assert 0 < seeds.sum() < len(table.seeds)
+    shared = table.values[0][:, seeds].mean(axis=1)
+    assert np.allclose(common_seeds(table).means()[0], shared)
+    assert np.allclose(report.ranking().values[0], shared)
+    assert any("group-sequential t test" in str(verdict) for verdict in report.verdicts())
 
 
 def test_wrong_use_is_refused():

@@ -180,9 +180,9 @@ def _family_words(families: Sequence[int], body: Mapping[str, Any]) -> str:
 
 def _unshown(store: Store, plan: Plan, again: int) -> dict[str, int]:
     """Evaluations on test splits that this folder holds beside the cells of the report."""
-    shown = {cell.key for cell in plan.cells}
-    other = [result for result in store.results(histories=False) if result.key not in shown]
-    return {"other_cells": len(other), "evaluated_again": again}
+    finished = sum(count for status, count in store.counts().items() if status not in ("pending", "running"))
+    shown = len(plan.cells) - len(store.missing([cell.key for cell in plan.cells]))
+    return {"other_cells": finished - shown, "evaluated_again": again}
 
 
 def _evaluation_words(plan: Plan, extra: Mapping[str, int], body: Mapping[str, Any]) -> str:

@@ -151,6 +151,12 @@ def methods(report: BenchmarkReport) -> tuple[str, ...]:
         "The best cell of a row was picked from the same data that tests it, so a tie with the best says that the "
         "evidence is not enough to separate the two, not that they are equal.",
     ]
+    if report.seed_rule is not None:
+        text.append(
+            "Seeds were added until comparisons were decided, so ordinary p-values and intervals would be too bold: "
+            "those shown are repeated ones, which hold however often one looks (Jennison and Turnbull 1989), and ranks "
+            "use the seeds that all models of a task share."
+        )
     if any(info.shares_data for info in report.task_info.values()):
         text.append(
             "On tasks whose seeds draw new splits of the same data, runs share training data and the plain test is "

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MARGIN = 0.01
 MAX_PAIRS = 45
+MAX_POSTERIOR = 600
+"""Pairs times tasks whose posteriors are computed for a page; more would take longer than the rest of it."""
 MIN_TASKS = 3
 
 
@@ -96,6 +98,8 @@ def population_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
         )
         columns = ("Models", "Rank of first", "of second", "p", "p after Holm", "Different", "Nemenyi: different")
         tables.append(("Every two models over tasks", Table(columns, rows, (note + pairs["reason"].iloc[0]).strip())))
+    if len(pairs) * len(ranking.tasks) > MAX_POSTERIOR:
+        return tables
     rule = report.seed_rule
     margin = rule.margin if rule else MARGIN
     found = hierarchical_frame(report, margin=margin)

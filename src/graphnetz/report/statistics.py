@@ -177,9 +177,10 @@ class Statistics(ReportData):
         out = across.across_verdicts(
             table, self.ranking(alpha), grouped, coarse, baselines=baselines, n_failed=n_failed
         )
+        how = self.pairwise_method if self.seed_rule is None else "group-sequential t"
         for t, task in enumerate(table.tasks):
             pairs = grouped.get(task, [])
-            out += verdicts.task_verdicts(table, t, pairs, method=self.pairwise_method, baselines=baselines)
+            out += verdicts.task_verdicts(table, t, pairs, method=how, baselines=baselines)
         return out + sizes.size_verdicts(self.results, self.config.get("budgets", {}))
 
     def verdict(self, task: str | None = None, *, alpha: float = 0.05) -> str:
