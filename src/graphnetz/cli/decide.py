@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from graphnetz._core.errors import UsageError
+from graphnetz._core.errors import GraphnetzError, UsageError
 from graphnetz.cli.app import FAILED_CELLS, OK, app, say
 
 
@@ -137,3 +137,26 @@ def audit_tasks(names: list[str], *, root: str, mirror: str | None, out: Path | 
         written = write_section(out, audit_section(findings, names))
         say(f"Written to {written}; 'graphnetz report {out}' shows it.")
     return FAILED_CELLS if any(item.level == "leak" for item in findings) else OK
+
+
+def audit_before(config: Any, tasks: list[Any] | None) -> None:
+    """Inspect the tasks of a run before it begins; a task that cannot be loaded is left to the run to name."""
+    if config.mirror:
+        os.environ["GRAPHNETZ_MIRROR"] = config.mirror
+    from graphnetz.audit import audit, audit_section
+    from graphnetz.benchmark.plan import choose_tasks
+    from graphnetz.report.sections import write_section
+
+    findings: list[Any] = []
+    seen: list[str] = []
+    for task in choose_tasks(config.category, tasks, config.task_type if not config.graph else None, None):
+        try:
+            findings += audit(task, root=config.root)
+        except GraphnetzError as error:
+            say(f"not audited: {task.name}: {error}")
+        else:
+            seen.append(task.name)
+    for item in findings:
+        say(str(item))
+    if seen:
+        write_section(config.folder(), audit_section(findings, seen))

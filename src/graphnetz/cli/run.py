@@ -85,6 +85,9 @@ def run(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")] = False,
     strict_env: Annotated[bool, typer.Option("--strict-env", help="Re-run cells made in another environment.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, train nothing.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Look for leaks in the tasks first; the report shows what was found.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> int:
@@ -94,6 +97,10 @@ def run(
     given = locals()
     flags = {key: given[key] for key in FLAGS} | {"seeds": _seeds(seeds), "fanouts": _fanouts(fanouts)}
     resolved = load_config(config, flags)
+    if audit and not dry_run:
+        from graphnetz.cli.decide import audit_before
+
+        audit_before(resolved, _tasks(resolved))
     return _run(
         resolved, retry_failed=retry_failed, strict_env=strict_env, dry_run=dry_run, as_json=as_json, quiet=quiet
     )
