@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         roc_auc,
         roc_auc_pairs,
     )
+    from graphnetz.kernels.blocks import Blocks, pool
     from graphnetz.kernels.drop import dropout, elu_dropout, relu_dropout
     from graphnetz.kernels.features import SparseFeatures, column_major_, input_features, sparse_linear
     from graphnetz.kernels.functions import (
@@ -52,6 +53,7 @@ _HOME = {
     "arcs": ("gated_mean", "neighbour_sum", "norm_relu_add", "row_sum"),
     "auc": ("average_precision", "average_precision_pairs", "hits_at_k", "roc_auc", "roc_auc_pairs"),
     "attention": ("dot_attention", "gat_attention"),
+    "blocks": ("Blocks", "pool"),
     "drop": ("dropout", "elu_dropout", "relu_dropout"),
     "features": ("SparseFeatures", "column_major_", "input_features", "sparse_linear"),
     "functions": (
@@ -80,6 +82,7 @@ _HOME = {
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Blocks",
     "ReceptiveField",
     "SparseFeatures",
     "Structure",
@@ -109,6 +112,7 @@ __all__ = [
     "neighbour_sum",
     "norm_relu_add",
     "pair_scores",
+    "pool",
     "propagated_features",
     "receptive_field",
     "relu_dropout",

@@ -81,30 +81,32 @@ def aggregate(indptr: Array, indices: Array, weight: Array, x: Array, base: Arra
 
 
 @_jit
-def _head_rows(e: int, end: int, indices: Array, position: Array, weight: Array, x: Array, row: Array) -> None:
-    """Add ``weight[position[e], h] * x[indices[e], h]`` over one row of arcs, four at a time."""
+def _head_rows(i: int, e: int, end: int, indices: Array, position: Array, weight: Array, x: Array, out: Array) -> None:
+    """Add ``weight[position[e], h] * x[indices[e], h]`` over one row of arcs to ``out[i]``, four at a time.
+
+    Unsigned places need no test for counting from the end, and views of one head leave a plain loop to
+    vectorise: two to four times as fast as indexing the arrays.
+    """
     heads, channels = x.shape[1], x.shape[2]
     while e + 3 < end:
-        p0, p1, p2, p3 = position[e], position[e + 1], position[e + 2], position[e + 3]
-        j0, j1, j2, j3 = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+        p0, p1 = np.uintp(position[e]), np.uintp(position[e + 1])
+        p2, p3 = np.uintp(position[e + 2]), np.uintp(position[e + 3])
+        j0, j1 = np.uintp(indices[e]), np.uintp(indices[e + 1])
+        j2, j3 = np.uintp(indices[e + 2]), np.uintp(indices[e + 3])
         for h in range(heads):
             w0, w1, w2, w3 = weight[p0, h], weight[p1, h], weight[p2, h], weight[p3, h]
+            r, x0, x1, x2, x3 = out[i, h], x[j0, h], x[j1, h], x[j2, h], x[j3, h]
             for c in range(channels):
-                row[h, c] += w0 * x[j0, h, c] + w1 * x[j1, h, c] + w2 * x[j2, h, c] + w3 * x[j3, h, c]
+                r[c] += w0 * x0[c] + w1 * x1[c] + w2 * x2[c] + w3 * x3[c]
         e += 4
-    if e + 1 < end:
-        p0, p1, j0, j1 = position[e], position[e + 1], indices[e], indices[e + 1]
-        for h in range(heads):
-            w0, w1 = weight[p0, h], weight[p1, h]
-            for c in range(channels):
-                row[h, c] += w0 * x[j0, h, c] + w1 * x[j1, h, c]
-        e += 2
-    if e < end:
-        p0, j0 = position[e], indices[e]
+    while e < end:
+        p0, j0 = np.uintp(position[e]), np.uintp(indices[e])
         for h in range(heads):
             w0 = weight[p0, h]
+            r, x0 = out[i, h], x[j0, h]
             for c in range(channels):
-                row[h, c] += w0 * x[j0, h, c]
+                r[c] += w0 * x0[c]
+        e += 1
 
 
 @_jit
@@ -114,9 +116,11 @@ def aggregate_heads(
     """Like `aggregate` with one weight per arc and head, read through ``position``."""
     step = 0 if base.shape[0] == 1 else 1
     for i in range(indptr.shape[0] - 1):
-        row = out[i]
-        row[:] = base[i * step]
-        _head_rows(np.intp(indptr[i]), np.intp(indptr[i + 1]), indices, position, weight, x, row)
+        for h in range(x.shape[1]):
+            r, b = out[i, h], base[i * step, h]
+            for c in range(x.shape[2]):
+                r[c] = b[c]
+        _head_rows(np.uintp(i), np.intp(indptr[i]), np.intp(indptr[i + 1]), indices, position, weight, x, out)
 
 
 @_jit
@@ -124,12 +128,17 @@ def aggregate_heads_twice(
     indptr: Array, indices: Array, position: Array, w1: Array, x1: Array, out1: Array, w2: Array, x2: Array, out2: Array
 ) -> None:
     """Two `aggregate_heads` over the same structure in one pass."""
+    zero = x1.dtype.type(0)
     for i in range(indptr.shape[0] - 1):
+        for h in range(x1.shape[1]):
+            r1, r2 = out1[i, h], out2[i, h]
+            for c in range(x1.shape[2]):
+                r1[c] = zero
+            for c in range(x1.shape[2]):
+                r2[c] = zero
         start, end = np.intp(indptr[i]), np.intp(indptr[i + 1])
-        out1[i] = 0
-        out2[i] = 0
-        _head_rows(start, end, indices, position, w1, x1, out1[i])
-        _head_rows(start, end, indices, position, w2, x2, out2[i])
+        _head_rows(np.uintp(i), start, end, indices, position, w1, x1, out1)
+        _head_rows(np.uintp(i), start, end, indices, position, w2, x2, out2)
 
 
 @_jit
@@ -141,23 +150,26 @@ def sddmm(indptr: Array, indices: Array, a: Array, b: Array, scale: float, out: 
         e = np.intp(indptr[i])
         end = np.intp(indptr[i + 1])
         while e + 3 < end:
-            j0, j1, j2, j3 = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+            j0, j1 = np.uintp(indices[e]), np.uintp(indices[e + 1])
+            j2, j3 = np.uintp(indices[e + 2]), np.uintp(indices[e + 3])
             for h in range(heads):
                 t0, t1, t2, t3 = zero, zero, zero, zero
+                r, b0, b1, b2, b3 = a[i, h], b[j0, h], b[j1, h], b[j2, h], b[j3, h]
                 for c in range(channels):
-                    value = a[i, h, c]
-                    t0 += value * b[j0, h, c]
-                    t1 += value * b[j1, h, c]
-                    t2 += value * b[j2, h, c]
-                    t3 += value * b[j3, h, c]
+                    value = r[c]
+                    t0 += value * b0[c]
+                    t1 += value * b1[c]
+                    t2 += value * b2[c]
+                    t3 += value * b3[c]
                 out[e, h], out[e + 1, h], out[e + 2, h], out[e + 3, h] = t0 * scale, t1 * scale, t2 * scale, t3 * scale
             e += 4
         while e < end:
-            j0 = indices[e]
+            j0 = np.uintp(indices[e])
             for h in range(heads):
                 t0 = zero
+                r, b0 = a[i, h], b[j0, h]
                 for c in range(channels):
-                    t0 += a[i, h, c] * b[j0, h, c]
+                    t0 += r[c] * b0[c]
                 out[e, h] = t0 * scale
             e += 1
 
@@ -222,8 +234,9 @@ def head_dots(x: Array, att: Array, out: Array) -> None:
     for i in range(out.shape[0]):
         for h in range(x.shape[1]):
             total = x.dtype.type(0)
+            r, a = x[i, h], att[h]
             for c in range(x.shape[2]):
-                total += x[i, h, c] * att[h, c]
+                total += r[c] * a[c]
             out[i, h] = total
 
 
@@ -262,14 +275,17 @@ def gat_node_backward(
     """
     g_att[:] = 0
     for j in range(t_indptr.shape[0] - 1):
-        row = g_x[j]
         for h in range(x.shape[1]):
             s, t = g_score[0, j, h], g_score[1, j, h]
+            r, v, a, b, g_a, g_b = g_x[j, h], x[j, h], att[0, h], att[1, h], g_att[0, h], g_att[1, h]
             for c in range(x.shape[2]):
-                row[h, c] = s * att[0, h, c] + t * att[1, h, c]
-                g_att[0, h, c] += s * x[j, h, c]
-                g_att[1, h, c] += t * x[j, h, c]
-        _head_rows(np.intp(t_indptr[j]), np.intp(t_indptr[j + 1]), t_indices, position, weight, grad, row)
+                r[c] = s * a[c] + t * b[c]
+            for c in range(x.shape[2]):
+                g_a[c] += s * v[c]
+            for c in range(x.shape[2]):
+                g_b[c] += t * v[c]
+        start, end = np.intp(t_indptr[j]), np.intp(t_indptr[j + 1])
+        _head_rows(np.uintp(j), start, end, t_indices, position, weight, grad, g_x)
 
 
 @_jit
@@ -310,10 +326,10 @@ def segment_max_backward(
 def pair_dots(pairs: Array, z: Array, out: Array) -> None:
     """``out[e] = <z[pairs[0, e]], z[pairs[1, e]]>``."""
     for e in range(pairs.shape[1]):
-        u, v = pairs[0, e], pairs[1, e]
+        a, b = z[np.uintp(pairs[0, e])], z[np.uintp(pairs[1, e])]
         total = z.dtype.type(0)
         for c in range(z.shape[1]):
-            total += z[u, c] * z[v, c]
+            total += a[c] * b[c]
         out[e] = total
 
 
@@ -321,11 +337,12 @@ def pair_dots(pairs: Array, z: Array, out: Array) -> None:
 def pair_dots_backward(pairs: Array, z: Array, grad: Array, g_z: Array) -> None:
     """Add the gradient of `pair_dots` to ``g_z``."""
     for e in range(pairs.shape[1]):
-        u, v, g = pairs[0, e], pairs[1, e], grad[e]
+        u, v, g = np.uintp(pairs[0, e]), np.uintp(pairs[1, e]), grad[e]
+        a, b, g_a, g_b = z[u], z[v], g_z[u], g_z[v]
         for c in range(z.shape[1]):
-            g_z[u, c] += g * z[v, c]
+            g_a[c] += g * b[c]
         for c in range(z.shape[1]):
-            g_z[v, c] += g * z[u, c]
+            g_b[c] += g * a[c]
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from graphnetz.kernels import attention, drop, functions
-from graphnetz.kernels.structure import Structure
+from graphnetz.kernels import attention, blocks, drop, functions
+from graphnetz.kernels.structure import Structure, structure_of
 
 
 def exercise(dtype: torch.dtype) -> None:
@@ -28,4 +28,8 @@ def exercise(dtype: torch.dtype) -> None:
             drop.elu_dropout(flat, 0.5),
             drop.relu_dropout(flat, 0.5),
         ]
+        pieces = torch.tensor([0, 3])
+        batch = blocks.Blocks(edges, pieces, torch.tensor([0, 4])).select(torch.tensor([0, 0]))
+        outputs += [functions.gcn_aggregate(structure_of(batch.edge_index, 6).with_self_loops, flat[batch.nodes])]
+        outputs += [blocks.pool(flat, pieces, "mean"), blocks.pool(flat, pieces, "max")]
         torch.stack([out.sum() for out in outputs]).sum().backward()  # type: ignore[no-untyped-call]

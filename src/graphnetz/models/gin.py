@@ -7,10 +7,11 @@ import itertools
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
-from torch_geometric.nn import GINConv, global_add_pool
+from torch_geometric.nn import GINConv
 
 from graphnetz.models._conv import convolve
 from graphnetz.models.spec import register_model
+from graphnetz.tasktypes.heads import pooled
 
 
 def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
@@ -38,6 +39,5 @@ class GIN(torch.nn.Module):
         x = data.x
         for number, conv in enumerate(self.convs):
             x = convolve(conv, x, data, layer=number, constant=number == 0)
-        batch = data.batch if data.batch is not None else x.new_zeros(x.size(0), dtype=torch.long)
-        out: Tensor = self.head(global_add_pool(x, batch, size=getattr(data, "num_graphs", None)))
+        out: Tensor = self.head(pooled(x, data, "sum"))
         return out

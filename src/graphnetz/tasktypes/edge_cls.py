@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from graphnetz._core.errors import DataError
 from graphnetz._core.rng import generator
 from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, task_type, to_numpy
-from graphnetz.tasktypes.graph_level import evaluation_batches
+from graphnetz.tasktypes.graph_level import evaluation_outputs
 from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
 from graphnetz.tasktypes.heads import EdgeHead, EmbedInput, embedded
 from graphnetz.tasktypes.packing import PackedGraphs, pack
@@ -93,7 +93,7 @@ class EdgeClassification(TaskType):
         if not isinstance(split.data, PackedGraphs):
             out = model(split.data)
             return {part: out[split.part(part)] for part in parts}
-        return {part: torch.cat([model(b) for b in evaluation_batches(split, part)]) for part in parts}
+        return evaluation_outputs(split, parts, model)
 
 
 def _by_edge(edge_index: Tensor, count: int, seed: int) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Any
 
@@ -55,9 +55,7 @@ class GraphLevel(TaskType):
             yield split.data.select(index)
 
     def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
-        return {
-            part: torch.cat([self.output(model, batch) for batch in evaluation_batches(split, part)]) for part in parts
-        }
+        return evaluation_outputs(split, parts, lambda batch: self.output(model, batch))
 
     def output(self, model: nn.Module, batch: Any) -> Tensor:
         """The model's rows for one batch."""
@@ -65,10 +63,22 @@ class GraphLevel(TaskType):
         return out
 
 
-def evaluation_batches(split: Split, part: str) -> list[Any]:
-    """Evaluation batches, made once per split."""
-    key = f"batches_{part}"
+def evaluation_batches(split: Split, *parts: str) -> list[Any]:
+    """Evaluation batches of one part, or of several one after the other, made once per split."""
+    key = "batches_" + "+".join(parts)
     if key not in split.cache:
-        split.cache[key] = [split.data.select(piece) for piece in split.data.chunks(split.part(part))]
+        index = torch.cat([split.part(part) for part in parts])
+        split.cache[key] = [split.data.select(piece) for piece in split.data.chunks(index)]
     batches: list[Any] = split.cache[key]
     return batches
+
+
+def evaluation_outputs(split: Split, parts: tuple[str, ...], run: Callable[[Any], Tensor]) -> dict[str, Tensor]:
+    """Rows of ``run`` for the examples of ``parts``; one pass for all of them where they fit one batch."""
+    together = evaluation_batches(split, *parts)
+    if len(together) == 1:
+        out = run(together[0])
+        sizes = [len(split.targets[part]) for part in parts]
+        if out.size(0) == sum(sizes):
+            return dict(zip(parts, out.split(sizes), strict=True))
+    return {part: torch.cat([run(batch) for batch in evaluation_batches(split, part)]) for part in parts}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,18 @@ from torch_geometric.nn import global_add_pool, global_max_pool, global_mean_poo
 import graphnetz.kernels as kernels
 from graphnetz.tasktypes.base import Dims, EncoderBuilder
 
+Pool = Literal["mean", "sum", "max"]
 _POOLS = {"mean": global_mean_pool, "sum": global_add_pool, "max": global_max_pool}
+
+
+def pooled(z: Tensor, data: Data, how: Pool = "mean") -> Tensor:
+    """One row per graph from one row per node, by the kernels where they may run."""
+    ptr = data.get("ptr")
+    if ptr is not None and kernels.usable(z) and ptr.device.type == "cpu":
+        return kernels.pool(z, ptr, how)
+    batch = data.batch if data.batch is not None else z.new_zeros(z.size(0), dtype=torch.long)
+    out: Tensor = _POOLS[how](z, batch, size=data.get("num_graphs"))
+    return out
 
 
 class EmbedInput(nn.Module):
@@ -42,17 +53,15 @@ def embedded(build: EncoderBuilder, dims: Dims, hidden: int, out: int) -> nn.Mod
 class GraphHead(nn.Module):
     """Pool node embeddings, then one linear layer."""
 
-    def __init__(self, encoder: nn.Module, hidden_channels: int, out_channels: int, pool: str = "mean") -> None:
+    def __init__(self, encoder: nn.Module, hidden_channels: int, out_channels: int, pool: Pool = "mean") -> None:
         super().__init__()
         self.encoder = encoder
         self.head = nn.Linear(hidden_channels, out_channels)
-        self.pool = _POOLS[pool]
+        self.pool = pool
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per graph."""
-        z = self.encoder(data)
-        batch = data.batch if data.batch is not None else z.new_zeros(z.size(0), dtype=torch.long)
-        out: Tensor = self.head(self.pool(z, batch, size=getattr(data, "num_graphs", None)))
+        out: Tensor = self.head(pooled(self.encoder(data), data, self.pool))
         return out
 
 
@@ -138,5 +147,4 @@ class MultiHead(nn.Module):
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:
         """Return node outputs and graph outputs."""
         z = self.encoder(data)
-        pooled = global_mean_pool(z, data.batch, size=getattr(data, "num_graphs", None))
-        return self.node(z), self.graph(pooled)
+        return self.node(z), self.graph(pooled(z, data))

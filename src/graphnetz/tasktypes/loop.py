@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from graphnetz._core.registry import Registry
 from graphnetz.metrics import METRICS
 from graphnetz.records import Protocol
 from graphnetz.tasktypes.base import Split, TaskType, to_numpy
+from graphnetz.tasktypes.quick_adam import QuickAdam
 
 OPTIMISERS: Registry[Callable[..., torch.optim.Optimizer]] = Registry("optimiser", entry_points="graphnetz.optimisers")
 PARTS = ("val", "test")
@@ -28,11 +30,15 @@ class DivergedError(GraphnetzError):
 
 @OPTIMISERS.register("adam")
 def _adam(parameters: Any, *, lr: float, weight_decay: float) -> torch.optim.Optimizer:
+    if _quick(parameters):
+        return QuickAdam(parameters, lr=lr, weight_decay=weight_decay)
     return torch.optim.Adam(parameters, lr=lr, weight_decay=weight_decay, fused=_fusable())
 
 
 @OPTIMISERS.register("adamw")
 def _adamw(parameters: Any, *, lr: float, weight_decay: float) -> torch.optim.Optimizer:
+    if _quick(parameters):
+        return QuickAdam(parameters, lr=lr, weight_decay=weight_decay, decoupled=True)
     return torch.optim.AdamW(parameters, lr=lr, weight_decay=weight_decay, fused=_fusable())
 
 
@@ -43,6 +49,12 @@ def _sgd(parameters: Any, *, lr: float, weight_decay: float) -> torch.optim.Opti
 
 def _fusable() -> bool:
     return torch.get_default_dtype() in (torch.float32, torch.float64)
+
+
+def _quick(parameters: list[nn.Parameter]) -> bool:
+    """Whether all parameters are of one real type and on the CPU."""
+    kinds = {(p.device.type, p.dtype) for p in parameters}
+    return kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
 
 
 @dataclass
@@ -71,6 +83,33 @@ def fit(
     epoch, ``"best_val"`` the epoch with the best validation value of the headline metric; the test
     value is never consulted for either.
     """
+    with _uninitialised_memory():
+        return _fit(task_type, model, split, protocol, on_epoch, keep_best_weights)
+
+
+@contextmanager
+def _uninitialised_memory() -> Iterator[None]:
+    """Leave fresh tensors as they are while training.
+
+    Where algorithms must be deterministic, torch writes NaN into every array before it is filled, a tenth
+    of an epoch's time. Models are still built with that on, so a parameter that nobody initialised shows.
+    """
+    saved = torch.utils.deterministic.fill_uninitialized_memory
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    try:
+        yield
+    finally:
+        torch.utils.deterministic.fill_uninitialized_memory = saved
+
+
+def _fit(
+    task_type: TaskType,
+    model: nn.Module,
+    split: Split,
+    protocol: Protocol,
+    on_epoch: Callable[[int, dict[str, float]], None] | None,
+    keep_best_weights: bool,
+) -> Fit:
     state = _State(task_type, split, protocol, keep_best_weights)
     optimiser = OPTIMISERS[protocol.optimiser](_trainable(model), lr=protocol.lr, weight_decay=protocol.weight_decay)
     schedule = _schedule(optimiser, protocol)

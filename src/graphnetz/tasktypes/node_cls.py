@@ -15,7 +15,7 @@ import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError
 from graphnetz.records import Replication
 from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, as_float, task_type, to_numpy
-from graphnetz.tasktypes.graph_level import evaluation_batches
+from graphnetz.tasktypes.graph_level import evaluation_outputs
 from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
 from graphnetz.tasktypes.heads import EmbedInput, embedded
 from graphnetz.tasktypes.packing import PackedGraphs, pack
@@ -97,7 +97,7 @@ class NodeClassification(TaskType):
         if not isinstance(split.data, PackedGraphs):
             out = model(split.data)
             return {part: out[split.part(part)] for part in parts}
-        return {part: torch.cat([model(b) for b in evaluation_batches(split, part)]) for part in parts}
+        return evaluation_outputs(split, parts, model)
 
 
 def restricted(model: nn.Module, split: Split) -> Data | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+import graphnetz.kernels as kernels
 from graphnetz.tasktypes.graphs import edge_features, features_of
 
 _NODE_KEYS = {"x", "pos", "y_node", "train_mask", "val_mask", "test_mask"}
@@ -42,22 +44,33 @@ class PackedGraphs:
 
     def select(self, index: Tensor) -> Data:
         """Return the batch of the graphs ``index``, with ``batch``, ``ptr`` and ``num_graphs``."""
+        if kernels.is_enabled() and self.blocks is not None:
+            return self._taken(index, self.blocks.select(index))
         nodes, counts = _ranges(self.node_ptr, index)
         edges, edge_counts = _ranges(self.edge_ptr, index)
         ptr = torch.zeros(index.numel() + 1, dtype=torch.long, device=index.device)
         torch.cumsum(counts, 0, out=ptr[1:])
         shift = torch.repeat_interleave(ptr[:-1], edge_counts)  # stored ids count from each graph's own 0
-        data = Data(edge_index=self.edge_index[:, edges] + shift, num_nodes=int(ptr[-1]))
-        for key, value in self.node.items():
-            data[key] = value[nodes]
-        for key, value in self.edge.items():
-            data[key] = value[edges]
-        for key, value in self.graph.items():
-            data[key] = value[index]
-        data.batch = torch.repeat_interleave(torch.arange(index.numel(), device=index.device), counts)
-        data.ptr = ptr
-        data.num_graphs = index.numel()
-        data.node_id, data.edge_id = nodes, edges
+        batch = torch.repeat_interleave(torch.arange(index.numel(), device=index.device), counts)
+        return self._taken(index, (nodes, edges, self.edge_index[:, edges] + shift, batch, ptr))
+
+    @cached_property
+    def blocks(self) -> kernels.Blocks | None:
+        """The graphs as the kernels select them; None for a single one and where they may not run."""
+        if self.num_graphs == 1 or self.edge_index.device.type != "cpu":
+            return None
+        return kernels.Blocks(self.edge_index, self.node_ptr, self.edge_ptr)
+
+    def _taken(self, index: Tensor, parts: tuple[Tensor, ...]) -> Data:
+        nodes, edges, edge_index, batch, ptr = parts
+        data = Data(edge_index=edge_index, num_nodes=batch.numel())
+        # One update instead of a dozen attribute look-ups: small graphs make many batches.
+        data._store._mapping.update(
+            {key: value.index_select(0, nodes) for key, value in self.node.items()}
+            | {key: value.index_select(0, edges) for key, value in self.edge.items()}
+            | {key: value.index_select(0, index) for key, value in self.graph.items()}
+            | {"batch": batch, "ptr": ptr, "num_graphs": index.numel(), "node_id": nodes, "edge_id": edges}
+        )
         return data
 
     def chunks(self, index: Tensor) -> Iterator[Tensor]:
