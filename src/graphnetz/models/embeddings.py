@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh, svds
-from sklearn.linear_model import LogisticRegression
 
 from graphnetz.models.heuristics import adjacency_of
 from graphnetz.models.predictors import Majority, Scores, _spread
@@ -42,6 +41,8 @@ class Embedding(abc.ABC):
         self.models: list[Any] = []
         if isinstance(split.train, Pairs):
             return
+        from sklearn.linear_model import LogisticRegression  # a second of start-up that most runs do not need
+
         rows, target = self._rows(split, "train"), split.targets["train"]
         for column in target.T if split.kind == "multi" else [target]:
             if np.unique(column).size < 2:

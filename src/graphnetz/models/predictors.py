@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from graphnetz.models.spec import ALL, register_model
 from graphnetz.tasktypes import Split
@@ -140,6 +137,11 @@ class FeatureOnly:
 
     def fit(self, split: Split, rng: np.random.Generator) -> None:
         """Fit on the training part."""
+        # Here, not above: a second of start-up that most runs do not need.
+        from sklearn.linear_model import LogisticRegression, Ridge
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
         self.rows = design(split)
         target = split.targets["train"]
         labelled = split.kind == "multi"
