@@ -68,8 +68,8 @@ class Blocks:
         _ops().select_blocks(self.edge_index, self.node_ptr, self.edge_ptr, graphs, nodes, owner, edges, own)
         edge_index = torch.from_numpy(own)
         remember_structure(edge_index, int(ptr[-1]), BlockStructure(self.whole, self.node_ptr, graphs, ptr))
-        numbers = (torch.from_numpy(values) for values in (nodes, edges))
-        return BlockBatch(*numbers, edge_index, torch.from_numpy(owner), torch.from_numpy(ptr))
+        of = torch.from_numpy
+        return BlockBatch(of(nodes), of(edges), edge_index, of(owner), of(ptr))
 
 
 class BlockStructure(Structure):
@@ -111,7 +111,7 @@ class BlockStructure(Structure):
         return np.asarray(self.whole.order[self._arcs] + np.repeat(self.indptr[self.ptr[:-1]] - first, sizes))
 
     @cached_property
-    def transpose(self) -> tuple[IntArray, IntArray, IntArray]:  # type: ignore[override]
+    def transpose(self) -> tuple[IntArray, IntArray, IntArray]:
         """CSR over sources, taken from the whole's."""
         indptr, indices, position = self.whole.transpose
         taken, ends, _ = self._take(indptr, indices)
@@ -120,7 +120,7 @@ class BlockStructure(Structure):
         return taken, ends, place
 
     @cached_property
-    def with_self_loops(self) -> Structure:  # type: ignore[override]
+    def with_self_loops(self) -> Structure:
         """Exactly one self-loop per node, taken from the whole's."""
         return BlockStructure(self.whole.with_self_loops, self.node_ptr, self.graphs, self.ptr, unlooped=self)
 

@@ -80,5 +80,5 @@ def evaluation_outputs(split: Split, parts: tuple[str, ...], run: Callable[[Any]
         out = run(together[0])
         sizes = [len(split.targets[part]) for part in parts]
         if out.size(0) == sum(sizes):
-            return dict(zip(parts, out.split(sizes), strict=True))
+            return dict(zip(parts, torch.split(out, sizes), strict=True))
     return {part: torch.cat([run(batch) for batch in evaluation_batches(split, part)]) for part in parts}

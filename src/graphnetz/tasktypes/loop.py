@@ -94,12 +94,13 @@ def _uninitialised_memory() -> Iterator[None]:
     Where algorithms must be deterministic, torch writes NaN into every array before it is filled, a tenth
     of an epoch's time. Models are still built with that on, so a parameter that nobody initialised shows.
     """
-    saved = torch.utils.deterministic.fill_uninitialized_memory
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    switch: Any = torch.utils.deterministic
+    saved = switch.fill_uninitialized_memory
+    switch.fill_uninitialized_memory = False
     try:
         yield
     finally:
-        torch.utils.deterministic.fill_uninitialized_memory = saved
+        switch.fill_uninitialized_memory = saved
 
 
 def _fit(

@@ -22,7 +22,7 @@ class QuickAdam(torch.optim.Adam):
         super().__init__(parameters, lr=lr, weight_decay=weight_decay, fused=True, decoupled_weight_decay=decoupled)
         self._update = torch._fused_adamw_ if decoupled else torch._fused_adam_
         self._lists: list[_Lists] = []
-        self.step = self._step  # type: ignore[method-assign,assignment]  # torch wraps a class's own in hooks
+        self.step = self._step  # type: ignore[method-assign]  # torch wraps a class's own in hooks
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
