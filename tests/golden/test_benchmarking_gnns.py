@@ -52,43 +52,6 @@ def adjusted(report, task_name, better, worse):
     return float(row["p_holm"])
 
 
-# --- ENZYMES: its 18 attributes only, our own stratified folds. The published 340 epochs per fold (patience 25) become
-# at most 80 (patience 5). Published (Table 16, seed 41 and 95): mean and s.d. over ten folds; "GCN" is the vanilla one.
-
-ENZYMES = {
-    "bgnn.GCN-vanilla": (7e-4, (65.833, 4.610), (64.833, 7.089)),
-    "bgnn.GAT": (1e-3, (68.500, 5.241), (68.500, 4.622)),
-    "bgnn.GIN": (7e-3, (65.333, 6.823), (67.667, 5.831)),
-    "bgnn.GatedGCN": (7e-4, (65.667, 4.899), (70.000, 4.944)),
-}
-
-
-def enzymes(folder, mirror):
-    graphs = [graph.clone() for graph in tu_dataset(folder, "ENZYMES", use_node_attr=True, mirror=mirror)]
-    for graph in graphs:
-        graph.x = graph.x[:, :18]
-    labels = np.array([int(graph.y) for graph in graphs])
-    folds = symmetric.stratified_folds(labels, np.random.default_rng(41), folds=10)
-    return GraphList(graphs, splits=folds, replication="fold")
-
-
-@pytest.fixture(scope="module")
-def enzymes_report(shared_data, tmp_path_factory):
-    load = functools.partial(enzymes, str(tmp_path_factory.mktemp("enzymes")), str(shared_data))
-    one = task("enzymes_attributes", "graph_cls", load, epochs=80, batch_size=20, schedule=Plateau(0.5, 5, 1e-6))
-    rates = {model: {"lr": values[0]} for model, values in ENZYMES.items()}
-    return run("enzymes", [one], list(ENZYMES), seeds=range(10), model_protocol=rates)
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("model", list(ENZYMES))
-def test_enzymes_mean_lies_within_one_published_deviation(enzymes_report, model):
-    _, *published = ENZYMES[model]
-    ours = scores(enzymes_report, "enzymes_attributes", model)
-    assert len(ours) == 10
-    assert any(abs(ours.mean() - mean) <= sd for mean, sd in published), (ours.mean(), published)
-
-
 # --- Positional encodings: five seeds, 500 training graphs. CYCLES at 1e-3 instead of 1e-4 and 25 epochs; the encoding
 # stands in place of the constant feature there and is added to the features of GraphTheoryProp, as published.
 
@@ -161,3 +124,41 @@ def test_pattern_symmetric_convolution_beats_the_mean(pattern_report):
 
 def test_pattern_without_edges_is_a_coin(pattern_report):
     assert scores(pattern_report, "pattern", "bgnn.MLP").mean() == pytest.approx(50.0, abs=1.5)
+
+
+# --- ENZYMES: its 18 attributes only, our own stratified folds, the published schedule (about 340 epochs per fold: with
+# a patience of 5 instead of 25 the rate falls before anything is learnt). Published (Table 16, seed 41 and 95): mean and
+# s.d. over ten folds; "GCN" is the vanilla one.
+
+ENZYMES = {
+    "bgnn.GCN-vanilla": (7e-4, (65.833, 4.610), (64.833, 7.089)),
+    "bgnn.GAT": (1e-3, (68.500, 5.241), (68.500, 4.622)),
+    "bgnn.GIN": (7e-3, (65.333, 6.823), (67.667, 5.831)),
+    "bgnn.GatedGCN": (7e-4, (65.667, 4.899), (70.000, 4.944)),
+}
+
+
+def enzymes(folder, mirror):
+    graphs = [graph.clone() for graph in tu_dataset(folder, "ENZYMES", use_node_attr=True, mirror=mirror)]
+    for graph in graphs:
+        graph.x = graph.x[:, :18]
+    labels = np.array([int(graph.y) for graph in graphs])
+    folds = symmetric.stratified_folds(labels, np.random.default_rng(41), folds=10)
+    return GraphList(graphs, splits=folds, replication="fold")
+
+
+@pytest.fixture(scope="module")
+def enzymes_report(shared_data, tmp_path_factory):
+    load = functools.partial(enzymes, str(tmp_path_factory.mktemp("enzymes")), str(shared_data))
+    one = task("enzymes_attributes", "graph_cls", load, epochs=1000, batch_size=20, schedule=Plateau(0.5, 25, 1e-6))
+    rates = {model: {"lr": values[0]} for model, values in ENZYMES.items()}
+    return run("enzymes", [one], list(ENZYMES), seeds=range(10), model_protocol=rates)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("model", list(ENZYMES))
+def test_enzymes_mean_lies_within_one_published_deviation(enzymes_report, model):
+    _, *published = ENZYMES[model]
+    ours = scores(enzymes_report, "enzymes_attributes", model)
+    assert len(ours) == 10
+    assert any(abs(ours.mean() - mean) <= sd for mean, sd in published), (ours.mean(), published)
