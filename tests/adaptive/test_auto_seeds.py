@@ -14,6 +14,7 @@ from graphnetz.benchmark.plan import Plan
 from graphnetz.benchmark.run import run_benchmark
 from graphnetz.benchmark.store import Store
 from graphnetz.cli.app import run_app
+from graphnetz.cli.load import load_report
 from graphnetz.models import ModelSpec
 from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.report import BenchmarkReport, TaskInfo
@@ -208,6 +209,19 @@ def test_ranks_use_the_seeds_that_all_models_share():
     assert np.allclose(common_seeds(table).means()[0], shared)
     assert np.allclose(report.ranking().values[0], shared)
     assert any("group-sequential t test" in str(verdict) for verdict in report.verdicts())
+
+
+def test_looking_at_a_run_that_goes_on_uses_the_rule(tmp_path):
+    auto(tmp_path)
+    (tmp_path / "results.json").unlink()
+    with Store.open(tmp_path) as store:
+        late = [r.key for r in store.results() if r.seed >= 4 and r.model != "p90"]
+        store.reset(late)
+    report = load_report(tmp_path)
+    assert report.seed_rule is not None
+    assert {item.state.decision for item in report.decisions()["coins"].comparisons} == {"open"}
+    assert not report.pairwise()["different"].any()
+    assert report.verdicts()
 
 
 def test_wrong_use_is_refused():

@@ -54,6 +54,10 @@ def live_report(folder: Path) -> BenchmarkReport:
         planned = list(store.cells())
         results = list(store.results())
         sections = combine(store.read_sections(), read_sections(folder, strict=False))
+        rule = dict(store.read_meta().get("analysis_plan") or {}).get("plan", {}).get("stopping_rule")
+    config: dict[str, Any] = {"title": f"{len(results)} of {len(planned)} cells finished"}
+    if isinstance(rule, dict):  # seeds in rounds: looking at a run that goes on must not make its tests bolder
+        config["auto"] = {key: value for key, value in rule.items() if key != "looks"}
     known = {r.task: r for r in results if r.metric}
     tasks = {
         name: TaskInfo(r.metric, greater_is_better=r.greater_is_better, replication=r.replication)
@@ -65,7 +69,7 @@ def live_report(folder: Path) -> BenchmarkReport:
         tasks=tasks,
         models=tuple(dict.fromkeys(cell.model for cell in planned)),
         seeds=sorted({cell.seed for cell in planned}),
-        config={"title": f"{len(results)} of {len(planned)} cells finished"},
+        config=config,
         sections=sections,
     )
 
