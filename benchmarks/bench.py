@@ -95,10 +95,11 @@ def compare(peer: dict[str, list[float]], ours: dict[str, list[float]]) -> dict[
         mine, n = ours[model], len(theirs)
         row = {"peer_mean": statistics.fmean(theirs), "our_mean": statistics.fmean(mine), "seeds": n}
         if n > 1:
-            half = stats.t.ppf(0.975, n - 1) * statistics.stdev(theirs) / math.sqrt(n)
+            half = float(stats.t.ppf(0.975, n - 1)) * statistics.stdev(theirs) / math.sqrt(n)
             row |= {"peer_low": row["peer_mean"] - half, "peer_high": row["peer_mean"] + half}
-            row["inside"] = row["peer_low"] - 1e-12 <= row["our_mean"] <= row["peer_high"] + 1e-12
-            if statistics.stdev(theirs) + statistics.stdev(mine) > 0:
+            # The peer's accuracies are rounded to float32: equal values must not count as outside.
+            row["inside"] = row["peer_low"] - 1e-6 <= row["our_mean"] <= row["peer_high"] + 1e-6
+            if statistics.stdev(theirs) + statistics.stdev(mine) > 1e-6:
                 low, high = stats.ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.95)
                 row |= {"difference_low": float(low), "difference_high": float(high)}
         rows[model] = row

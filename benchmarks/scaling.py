@@ -20,10 +20,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 POINTS = {
-    "nodes": [1_000, 3_000, 10_000, 30_000, 100_000],
-    "edges": [20_000, 60_000, 200_000, 600_000, 2_000_000],
-    "seeds": [1, 3, 10, 30],
-    "cells": [100, 1_000, 10_000, 100_000],
+    "nodes": [1_000, 3_000, 10_000, 30_000],
+    "edges": [20_000, 60_000, 200_000, 600_000],
+    "seeds": [1, 3, 10],
+    "cells": [100, 1_000, 10_000],
 }
 QUICK = {axis: values[:2] for axis, values in POINTS.items()}
 
