@@ -53,6 +53,9 @@ browser: install
 	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS)
 
 bench: install
+	$(BIN)/python benchmarks/bench.py $(BENCH_ARGS)
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/bench_small.py
 	$(BIN)/python benchmarks/bench_kernels.py
 	$(BIN)/python benchmarks/bench_rings.py
 	$(BIN)/python benchmarks/bench_engine.py store
