@@ -1,6 +1,6 @@
 """Selection: accuracy of every selector on the published collections, and speed of the features.
 
-Usage: ``python benchmarks/bench_selection.py [speed|metagl|glemos] [selector ...]``. The collections are
+Usage: ``python benchmarks/bench_selection.py [speed|command|metagl|glemos] [selector ...]``. The collections are
 read from ``../shared/data`` beside the project, or from the folder in ``GRAPHNETZ_DATA``. Times are
 process CPU seconds; set OMP_NUM_THREADS=1 for one thread.
 """
@@ -48,6 +48,27 @@ def speed(_):
             print(f"regular with ours, statistics included: {ours:.3f} s, {theirs / ours:.0f} times faster")
 
 
+def command(_):
+    """The whole command in a fresh process, wall-clock seconds, median of three."""
+    import statistics
+    import subprocess
+    import tempfile
+
+    rng = np.random.default_rng(0)
+    run = [sys.executable, "-m", "graphnetz", "select"]
+    with tempfile.TemporaryDirectory() as folder:
+        for nodes, edges in ((0, 0), (20_000, 100_000), (200_000, 1_000_000)):
+            file = Path(folder) / f"{edges}.csv"
+            if edges:
+                np.savetxt(file, rng.integers(0, nodes, (edges, 2)), fmt="%d", delimiter=",")
+            times = []
+            for _ in range(3):
+                start = time.perf_counter()
+                subprocess.run([*run, *([str(file)] if edges else [])], check=True, capture_output=True)
+                times.append(time.perf_counter() - start)
+            print(f"graphnetz select, {edges:>9,} edges, cold: {statistics.median(times):.2f} s", flush=True)
+
+
 def networkx_regular(graph):
     """The five distributions and the scalars; without the statistics, which are ours to make fast."""
     nx.density(graph), nx.degree_assortativity_coefficient(graph)
@@ -86,4 +107,4 @@ def glemos(names):
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
     what = sys.argv[1] if len(sys.argv) > 1 else "speed"
-    {"speed": speed, "metagl": metagl, "glemos": glemos}[what](sys.argv[2:] or list(SELECTORS))
+    {"speed": speed, "command": command, "metagl": metagl, "glemos": glemos}[what](sys.argv[2:] or list(SELECTORS))

@@ -207,6 +207,8 @@ def test_command_lists_what_it_would_collect(tmp_path, capsys):
     rows = json.loads(capsys.readouterr().out)
     assert len({row["configuration"] for row in rows}) >= 30
     assert not any(tmp_path.iterdir())
+    assert run_app([*arguments, "--extend"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) < len(rows)  # the shipped bank holds the first graph
 
 
 def test_recommending_never_imports_torch(own_bank):

@@ -16,9 +16,9 @@ from graphnetz.models import _walks as walks
 from graphnetz.models.embeddings import GraRep, SpectralEmbedding
 from graphnetz.models.heuristics import AdamicAdar, ResourceAllocation
 from graphnetz.records import Protocol
-from graphnetz.selection.collect import engine_model
+from graphnetz.selection.building import build_model, engine_model
 from graphnetz.selection.plan import bank_space
-from graphnetz.selection.space import configuration_space
+from graphnetz.selection.space import Configuration, configuration_space
 from graphnetz.tasktypes import TASK_TYPES
 
 
@@ -189,6 +189,11 @@ def test_every_configuration_has_a_model_that_takes_its_settings():
         spec = engine_model(configuration)
         for task_type in ("node_cls", "link_pred"):
             assert spec.serves(task_type) or not configuration.serves(task_type), configuration.name
+    assert build_model(Configuration("Node2Vec", (("hidden_channels", 16), ("p", 4))), 5, 3).dimensions == 16
+    seal = build_model(
+        Configuration("SEAL", (("conv", "SAGE"), ("hidden_channels", 16), ("mlp_hidden_channels", 8))), 5, 3
+    )
+    assert (seal.table.embedding_dim, seal.head[0].out_features) == (16, 8)
 
 
 @settings(max_examples=20, deadline=None)

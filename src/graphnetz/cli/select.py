@@ -99,6 +99,7 @@ def collect(
     propose: Annotated[
         int | None, typer.Option("--next", min=1, help="Measure this many of the most informative missing pairs.")
     ] = None,
+    extend: Annotated[bool, typer.Option("--extend", help="Start from the bank that ships.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be measured.")] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Cells at a time; default: one per core.")] = None,
     backend: Annotated[str, typer.Option(help="local, serial or ray.")] = "local",
@@ -113,7 +114,9 @@ def collect(
     from graphnetz.selection.plan import TASKS, chosen_plan
 
     file = out / "bank.npz"
-    bank = PerformanceBank.load(file) if file.exists() else PerformanceBank()
+    bank = PerformanceBank.load() if extend else PerformanceBank()
+    if file.exists():
+        bank = bank.merge(PerformanceBank.load(file))
     plan = chosen_plan(bank, task_types=tuple(task or TASKS), files=graph or (), graphs=graphs, propose=propose)
     if dry_run:
         rows = [{"graph": m.graph.name, "configuration": m.configuration.name, "task": m.task_type} for m in plan]

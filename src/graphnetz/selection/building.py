@@ -16,11 +16,32 @@ _CLASSES = {"GCN": "GCN", "GraphSAGE": "GraphSAGE", "GAT": "GAT", "GIN": "GIN"}
 """Methods that are one class of ``torch_geometric.nn.models``."""
 
 
-def build_model(configuration: Configuration, in_channels: int, out_channels: int) -> Any:
-    """Build the model; a method without a ready class is looked up among the registered models."""
-    from torch_geometric.nn import models
+_RENAMED = {
+    "hidden_channels": {"Node2Vec": "dimensions", "*": "width"},
+    "num_layers": {"LabelPropagation": "iterations"},
+    "mlp_hidden_channels": {"SEAL": "mlp_width"},
+}
+"""Settings that our models call otherwise, by method."""
 
+
+def engine_model(configuration: Configuration) -> Any:
+    """Return the registered model of a configuration as a `ModelSpec` with its settings."""
+    from graphnetz.models import MODELS
+
+    method = configuration.method
+    spec = MODELS[f"stack.{method}" if method in _CLASSES else method]
+    settings = {}
+    for key, value in configuration.settings:
+        names = _RENAMED.get(key, {})
+        settings[names.get(method, names.get("*", key))] = value
+    return spec.with_kwargs(settings)
+
+
+def build_model(configuration: Configuration, in_channels: int, out_channels: int) -> Any:
+    """Build the model: a class of PyTorch Geometric where there is one, else the registered model."""
     if configuration.method in _CLASSES:
+        from torch_geometric.nn import models
+
         return getattr(models, _CLASSES[configuration.method])(**_arguments(configuration, in_channels, out_channels))
     from graphnetz.models import MODELS
 
@@ -29,12 +50,10 @@ def build_model(configuration: Configuration, in_channels: int, out_channels: in
             f"There is no ready model for {configuration.method!r}. Ready: {', '.join(sorted(_CLASSES))}, and every "
             "registered model of that name."
         )
-    spec = MODELS[configuration.method]
-    settings = {key: value for key, value in configuration.settings if key != "hidden_channels" and spec.accepts(key)}
+    spec = engine_model(configuration)
     if spec.kind == "predictor":
-        return spec.cls(**settings)
-    hidden = int(configuration.params.get("hidden_channels", 32))
-    return spec.cls(in_channels, hidden, out_channels, **settings)
+        return spec.cls(**spec.kwargs)
+    return spec.cls(in_channels, 32, out_channels, **spec.kwargs)
 
 
 def model_code(configuration: Configuration, in_channels: int, out_channels: int) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from graphnetz._core.errors import UsageError
 from graphnetz.records import CellResult, Task
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
+from graphnetz.selection.building import engine_model
 from graphnetz.selection.graph import Graph
 from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement
 from graphnetz.selection.space import Configuration
@@ -24,25 +25,6 @@ PROTOCOL = {
 
 EPOCHS = 300
 _CHUNK = 6
-_RENAMED = {
-    "hidden_channels": {"Node2Vec": "dimensions", "*": "width"},
-    "num_layers": {"LabelPropagation": "iterations"},
-    "mlp_hidden_channels": {"SEAL": "mlp_width"},
-}
-_STACKED = frozenset({"GCN", "GraphSAGE", "GAT", "GIN"})
-
-
-def engine_model(configuration: Configuration) -> Any:
-    """Return the registered model of a configuration as a `ModelSpec` with its settings."""
-    from graphnetz.models import MODELS
-
-    method = configuration.method
-    spec = MODELS[f"stack.{method}" if method in _STACKED else method]
-    settings = {}
-    for key, value in configuration.settings:
-        names = _RENAMED.get(key, {})
-        settings[names.get(method, names.get("*", key))] = value
-    return spec.with_kwargs(settings)
 
 
 def measured_task(graph: Graph, task_type: str, *, splits: Path | None = None, epochs: int = EPOCHS) -> Task:

@@ -8,7 +8,8 @@ from typing import Any
 
 from graphnetz._core.errors import UsageError
 from graphnetz.selection.bank import PerformanceBank
-from graphnetz.selection.collect import EPOCHS, PROTOCOL, engine_model, measured_task, record_of
+from graphnetz.selection.building import engine_model
+from graphnetz.selection.collect import EPOCHS, PROTOCOL, measured_task, record_of
 from graphnetz.selection.recommend import Recommendation
 
 
