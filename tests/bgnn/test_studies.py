@@ -179,3 +179,8 @@ def test_a_small_study_runs_and_prints_both_tables(tmp_path, capsys):
     assert "(other data)" in printed
     assert "JMLR 24(43), 2023" in printed
     assert run_app(["resume", str(tmp_path / "run"), "--quiet"]) == 0
+    capsys.readouterr()
+    assert run_app(["published", str(tmp_path / "run"), "--suite", "pe-study", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["task"] for row in rows] == ["csl_small", "csl_pe_small"]
+    assert [row["published"] for row in rows] == pytest.approx([0.1, 0.99333])

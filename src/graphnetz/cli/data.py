@@ -89,6 +89,7 @@ def published(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Print a run's numbers beside the published ones of its suite."""
+    from graphnetz.cli.studies import print_study
     from graphnetz.report import BenchmarkReport
 
     path = folder / "results.json"
@@ -99,11 +100,18 @@ def published(
         print(json.dumps([dataclasses.asdict(row) for row in _compared(report, suite)], indent=1))
     else:
         print_published(report, suite)
+        print_study(report, suite)
     return OK
 
 
 def _compared(report: Any, suite: str) -> list[Any]:
+    from graphnetz.datasets.bgnn import STUDIES
     from graphnetz.datasets.published import compare
+
+    if suite in STUDIES:
+        from graphnetz.benchmark.studies import beside, study
+
+        return list(beside(report, study(suite)))
 
     ours = {
         (str(task), str(model)): (float(row["mean"]), float(row["std"]), int(row["n_seeds"]))

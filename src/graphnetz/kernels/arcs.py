@@ -216,8 +216,8 @@ class _NormReluAdd(Function):
 def _plain_again(
     norm: Any, batch_moments: bool, x: Tensor, weight: Tensor, bias: Tensor, before: Tensor | None = None
 ) -> Tensor:
-    running = (None, None) if batch_moments else (norm.running_mean, norm.running_var)
-    out = torch.relu(torch.nn.functional.batch_norm(x, *running, weight, bias, batch_moments, 0.0, norm.eps))
+    mean, variance = (None, None) if batch_moments else (norm.running_mean, norm.running_var)
+    out = torch.relu(nn.functional.batch_norm(x, mean, variance, weight, bias, batch_moments, 0.0, norm.eps))
     return out if before is None else before + out
 
 
@@ -233,7 +233,7 @@ def norm_relu_add(x: Tensor, before: Tensor | None, norm: nn.BatchNorm1d) -> Ten
         _ops().moments(array(x), mean, variance)
         _track(norm, mean, variance, x.size(0))
     else:
-        running = cast(Tensor, norm.running_mean), cast(Tensor, norm.running_var)
+        running = norm.running_mean, cast(Tensor, norm.running_var)
         mean, variance = (array(value).astype(np.float64) for value in running)
     apply: Callable[..., Tensor] = cast(Any, _NormReluAdd.apply)
     return apply(x, before, norm.weight, norm.bias, mean, variance, norm)
