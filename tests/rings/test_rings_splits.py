@@ -28,6 +28,7 @@ def load(root):
 @given(st.lists(st.integers(0, 2), min_size=20, max_size=60), st.integers(0, 50))
 def test_parts_are_a_partition_with_the_classes_in_proportion(labels, seed):
     split = share_splits(graphs(labels), test=0.2, count=seed + 1)[seed]
+    assert all(len(index) for index in split.values())
     joined = np.sort(np.concatenate(list(split.values())))
     assert joined.tolist() == list(range(len(labels)))
     label = np.array(labels)
@@ -54,8 +55,9 @@ def test_real_targets_and_shares():
     assert len(share_splits(real, test=0.2, count=1)[0]["test"]) == 6
     with pytest.raises(UsageError, match="leave room"):
         share_splits(real, test=0.95)
-    with pytest.raises(UsageError, match="3 graphs cannot be split"):
-        share_splits(real[:3], test=0.1)
+    assert [len(part) for part in share_splits(real[:3], test=0.1, count=1)[0].values()] == [1, 1, 1]
+    with pytest.raises(UsageError, match="2 graphs cannot be split"):
+        share_splits(real[:2], test=0.1)
 
 
 def test_all_modes_of_a_run_share_their_split_and_given_splits_stay():

@@ -96,8 +96,10 @@ def evaluate(
     codes, notes = (tuple(modes), ()) if modes else _default_modes(whole)
     if "o" not in codes or len(codes) < 2:
         raise UsageError(f"modes must hold 'o' and at least one perturbation, got {list(codes)}.")
-    shares = {"test_share": chosen.test_share, "splits": chosen.runs}
-    tasks = [perturb_task(prepared, code, vary=chosen.vary, **shares) for code in codes]
+    tasks = [
+        perturb_task(prepared, code, vary=chosen.vary, test_share=chosen.test_share, splits=chosen.runs)
+        for code in codes
+    ]
     # A fresh perturbation per seed does not make a fresh dataset: what a seed varies stays the split.
     tasks = [dataclasses.replace(item, replication=item.replication or "resplit") for item in tasks]
     report = run_benchmark(

@@ -14,6 +14,7 @@ from graphnetz.rings.agreement import AgreementResult, CorrelationResult, overal
 from graphnetz.rings.complementarity import ComplementarityProfile
 from graphnetz.rings.diversity import DiversityResult
 from graphnetz.rings.figures import Grid, evaluation_figures
+from graphnetz.rings.perturbations import PERTURBATIONS
 from graphnetz.rings.rules import Assessment, Verdict, taxonomy
 from graphnetz.rings.separability import SeparabilityResult
 from graphnetz.rings.statistics import DatasetStatistics
@@ -99,6 +100,12 @@ class DatasetEvaluation:
         )
 
     @property
+    def _legend(self) -> str:
+        """What the codes stand for."""
+        codes = [code for code in self.complementarity.values if code in PERTURBATIONS]
+        return "Modes: " + ", ".join(f"{code} {PERTURBATIONS[code].title}" for code in codes) + "."
+
+    @property
     def provisional(self) -> bool:
         """Whether runs or permutations were too few for the modes to be told apart at all."""
         return not all(item.reachable for item in self.separability.values())
@@ -116,7 +123,7 @@ class DatasetEvaluation:
             name=f"rings-{self.name}",
             title=f"Is {self.name} fit to judge models?",
             verdict=f"{self.verdict}: {self.reason}",
-            paragraphs=(self.paragraph, *self.notes),
+            paragraphs=(self.paragraph, self._legend, *self.notes),
             tables=evaluation_tables(self),
             figures=evaluation_figures(self),
             level="info" if self.verdict == "keep" else "warning",

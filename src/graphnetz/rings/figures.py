@@ -116,7 +116,7 @@ def agreement_grid(result: AgreementResult) -> Grid:
     """Figure 8: Jaccard above the diagonal, asymmetric overlap below it."""
     upper = np.triu(np.ones_like(result.jaccard, dtype=bool))
     values = np.where(upper, result.jaccard, result.asymmetric)
-    return Grid(result.names, result.names, values, "overlap of correctly classified examples")
+    return Grid(result.names, result.names, values, "overlap")
 
 
 def metric_grid(
@@ -132,7 +132,7 @@ def metric_grid(
         [float(np.nanpercentile(complementarity(items, structure=s, features=f), percentile)) for f in features]
         for s in structures
     ]
-    return Grid(tuple(structures), tuple(features), np.array(values), f"{percentile:g}th percentile of complementarity")
+    return Grid(tuple(structures), tuple(features), np.array(values), f"{percentile:g}th percentile")
 
 
 def density_curves(

@@ -35,6 +35,8 @@ def share_splits(
     """
     if not (0 < test < 1 and 0 < val < 1 and test + val < 1):
         raise UsageError(f"test and validation shares must be positive and leave room to train, got {test} and {val}.")
+    if len(graphs) < 3:
+        raise UsageError(f"{len(graphs)} graphs cannot be split into training, validation and test. Give at least 3.")
     label = _classes(graphs)
     sizes = np.bincount(label)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -45,14 +47,13 @@ def share_splits(
         order = order[np.argsort(label[order], kind="stable")]
         # Each class is laid out evenly on [0, 1); the offset lets rounding favour no class and no graph.
         place = (np.arange(len(order)) - starts[label[order]] + rng.random()) / sizes[label[order]]
-        parts = {
-            "train": order[place >= test + val],
-            "val": order[(place >= test) & (place < test + val)],
-            "test": order[place < test],
-        }
-        if not all(len(index) for index in parts.values()):
-            raise UsageError(f"{len(graphs)} graphs cannot be split into training, {val:g} and {test:g}. Give more.")
-        out.append({part: np.sort(index).astype(np.int32) for part, index in parts.items()})
+        part = np.where(place < test, 0, np.where(place < test + val, 1, 2))
+        for wanted in (0, 1):
+            if not (part == wanted).any():  # small classes can all round to nothing: take the nearest training graph
+                nearest = np.flatnonzero(part == 2)[np.argsort(place[part == 2], kind="stable")]
+                part[nearest[:1]] = wanted
+        names = enumerate(("test", "val", "train"))
+        out.append({name: np.sort(order[part == number]).astype(np.int32) for number, name in names})
     return out
 
 

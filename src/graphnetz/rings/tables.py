@@ -33,7 +33,8 @@ def evaluation_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
 def score_table(evaluation: DatasetEvaluation) -> Table:
     """Test scores by metric, model and mode."""
     rows = []
-    for metric, model, mode, mean, std, count in evaluation.to_frame().itertuples(index=False, name=None):
+    frame = evaluation.to_frame().sort_values("metric", kind="stable")
+    for metric, model, mode, mean, std, count in frame.itertuples(index=False, name=None):
         best = "best" if evaluation.best[metric].get(mode) == model else ""
         rows.append((label_of(metric), model, mode, plain(mean), plain(std), int(count), best))
     caption = "Test scores by mode; the best model of each mode enters the comparison."
@@ -90,7 +91,7 @@ def paper_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
     if judged is None:
         return ()
     words = "Judgement beside that of Coupette et al. (2025)."
-    scores = compare_paper(evaluation)
+    scores = compare_paper(evaluation).sort_values("metric", kind="stable")
     scores["metric"] = [label_of(metric) for metric in scores["metric"]]
     captions = "Scores beside Coupette et al. (2025): Tables 6, 7 and 13 (paper), 15 and 16 (finer)."
     return _as_table(judged, words), _as_table(scores, captions)
