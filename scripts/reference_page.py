@@ -1,0 +1,51 @@
+"""The reference page of the documentation, made from signatures and docstrings while the site is built."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+PACKAGES = (
+    ("graphnetz", "What the GraphNetz paper's code samples import, and what users script against."),
+    ("graphnetz.stats", "Arrays in, records out; no torch."),
+    ("graphnetz.rings", "Is this dataset fit to judge models?"),
+    ("graphnetz.selection", "Which model should I try?"),
+    ("graphnetz.audit", "Leaks and sanity before training."),
+)
+
+
+def _signature(value: Any) -> str:
+    try:
+        text = str(inspect.signature(value))
+    except (TypeError, ValueError):
+        return ""
+    return text if len(text) <= 400 else text[:400] + " ..."
+
+
+def entry(name: str, value: Any) -> str:
+    """One public name: signature and the first sentence of its docstring; constants are named with their type."""
+    if not callable(value):
+        return f"### {name}\n\nA `{type(value).__name__}`.\n"
+    kind = "class " if inspect.isclass(value) else ""
+    first = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    return f"### {name}\n\n```python\n{kind}{name}{_signature(value)}\n```\n\n{first}\n"
+
+
+def reference_page() -> str:
+    """Every public name of the packages that users import from."""
+    parts = ["# Reference\n\nMade from the code. `help(name)` in Python prints the whole docstring.\n"]
+    for package, words in PACKAGES:
+        module = importlib.import_module(package)
+        names = sorted((n for n in module.__all__ if not n.startswith("_")), key=str.lower)
+        parts.append(f"## {package}\n\n{words}\n")
+        parts += [entry(name, getattr(module, name)) for name in names]
+    return "\n".join(parts)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the page to the site."""
+    from mkdocs.structure.files import File
+
+    files.append(File.generated(config, "reference.md", content=reference_page()))
+    return files
