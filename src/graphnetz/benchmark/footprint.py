@@ -36,6 +36,10 @@ ARC_BYTES = 128
 _PROBES = ((512, 2048), (1024, 2048), (1536, 2048), (512, 6144))
 
 
+SMALL = 2_000
+"""Nodes and arcs below which a graph is not called large, however little memory a cell may use."""
+
+
 def refuse_too_large(
     plan: Plan, workbench: Workbench, *, workers: int | None, limit: float | None, done: Set[str] = frozenset()
 ) -> None:
@@ -74,6 +78,8 @@ def _suspicious(cell: Cell, sizes: Mapping[str, GraphSize], workbench: Workbench
     encoder = workbench.specs[cell.model].kind == "encoder"
     if cell.protocol.batch_nodes is not None or size is None or not sampled_type or not encoder:
         return False
+    if size.nodes + size.arcs < SMALL:
+        return False  # sampling would not help; the probe of --dry-run and the memory limit speak for these
     wide = cell.protocol.hidden_channels
     return 4.0 * (size.nodes * (size.features + 64 * wide) + size.arcs * 32 * wide) > budget
 
@@ -153,14 +159,14 @@ def step_bytes(kind: TaskType, model: Any, split: Split) -> int:
         parameter.grad = None
     with _Alive() as alive:
         kind.loss(model, split, split.data).backward()  # type: ignore[no-untyped-call]
-    return alive.peak
+    return int(alive.peak)
 
 
-class _Alive(TorchDispatchMode):
+class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts the bytes of storages that operations make, while they live."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.live = self.peak = 0
         self._known: set[int] = set()
 
