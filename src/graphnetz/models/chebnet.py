@@ -28,7 +28,7 @@ class ChebNet(Stack):
         )  # fmt: skip
         self.scaled = normalization != "none"
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return one filter."""
         return ChebConv(in_channels, out_channels, **settings)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from torch import nn
 from torch_geometric.nn import EGConv
 
 from graphnetz.models.spec import ALL, register_model
@@ -26,7 +25,7 @@ class EGC(Stack):
             jk="last", aggregators=aggregators, num_bases=num_bases,
         )  # fmt: skip
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return one layer with as many heads, up to eight, as divide its width."""
         return EGConv(
             in_channels,

@@ -17,11 +17,9 @@ def adjacency_of(split: Split) -> sp.csr_matrix:
     data = split.data
     nodes = int(data.num_nodes)
     row, col = data.edge_index.numpy()
+    row, col = row[row != col], col[row != col]
     matrix = sp.csr_matrix((np.ones(row.size), (row, col)), shape=(nodes, nodes))
-    matrix = ((matrix + matrix.T) > 0).astype(float).tolil()
-    matrix.setdiag(0.0)
-    out = matrix.tocsr()
-    out.eliminate_zeros()
+    out: sp.csr_matrix = ((matrix + matrix.T) > 0).astype(float).tocsr()
     return out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import PNAConv
 
@@ -26,9 +26,10 @@ class PNA(Stack):
             in_channels, hidden_channels, out_channels, num_layers=num_layers, width=width, dropout=dropout,
             aggregators=aggregators, scalers=scalers, towers=towers,
         )  # fmt: skip
+        self.calibrated: Tensor
         self.register_buffer("calibrated", torch.zeros((), dtype=torch.bool))
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return one layer; its degree statistics are set when the first batch comes."""
         return PNAConv(
             in_channels,
@@ -44,7 +45,8 @@ class PNA(Stack):
         if not bool(self.calibrated):
             count = receivers(data.edge_index, int(data.num_nodes or 0)).to(torch.get_default_dtype())
             for conv in self.convs:
-                conv.aggr_module.avg_deg_lin.fill_(max(float(count.mean()), 1e-6))  # type: ignore[union-attr]
-                conv.aggr_module.avg_deg_log.fill_(max(float(count.log1p().mean()), 1e-6))  # type: ignore[union-attr]
+                scaler: Any = conv.aggr_module
+                scaler.avg_deg_lin.fill_(max(float(count.mean()), 1e-6))
+                scaler.avg_deg_log.fill_(max(float(count.log1p().mean()), 1e-6))
             self.calibrated.fill_(True)
         return super().forward(data)

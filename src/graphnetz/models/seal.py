@@ -78,6 +78,7 @@ class SEAL(nn.Module):
         self.across = nn.Conv1d(16, 32, 5)
         self.pool = nn.AdaptiveMaxPool1d(_POSITIONS)
         self.head = nn.Sequential(nn.Linear(32 * _POSITIONS, mlp_width), nn.ReLU(), nn.Linear(mlp_width, 1))
+        self.kept: Tensor
         self.register_buffer("kept", torch.zeros((), dtype=torch.long))
         self._cache: dict[tuple[int, int], list[Surroundings]] = {}
 
@@ -90,7 +91,7 @@ class SEAL(nn.Module):
         del edge_type
         key = (edge_label_index.data_ptr(), edge_label_index.size(1))
         if key not in self._cache:
-            parts = edge_label_index.split(_BATCH, 1)
+            parts = torch.split(edge_label_index, _BATCH, 1)
             self._cache[key] = [surroundings(data, part, self.max_neighbours) for part in parts]
         return torch.cat([self.judge(data, part) for part in self._cache[key]])
 
@@ -120,7 +121,7 @@ class SEAL(nn.Module):
         order = torch.from_numpy(rng.permutation(len(pairs))[: self.max_pairs])
         batches = [
             (surroundings(data, pairs.index[:, part], self.max_neighbours), pairs.label[part])
-            for part in order.split(_BATCH)
+            for part in torch.split(order, _BATCH)
         ]
         optimiser = torch.optim.Adam(self.parameters(), lr=protocol.lr, weight_decay=protocol.weight_decay)
         key = f"val_{split.metric}"

@@ -79,18 +79,19 @@ class Stack(nn.Module):
         )
         self.lin = nn.Linear(inner, out_channels) if jk == "last" else None
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return one layer; ``final`` for the one that gives the output."""
         raise NotImplementedError
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
-        x = kernels.input_features(data.x)
+        x: Any = kernels.input_features(data.x)
         for number, conv in enumerate(self.convs):
             x = self.apply_conv(conv, x, data, number)
             if number + 1 < len(self.convs) or self.lin is not None:
                 x = kernels.dropout(self.act(x), self.dropout, training=self.training)
-        return x if self.lin is None else self.lin(x)
+        out: Tensor = x if self.lin is None else self.lin(x)
+        return out
 
     def apply_conv(self, conv: nn.Module, x: Any, data: Data, number: int) -> Tensor:
         """Apply layer ``number``; subclasses override it where the layer needs more than edges."""
@@ -109,7 +110,7 @@ class StackedGCN(Stack):
             in_channels, hidden_channels, out_channels, num_layers=num_layers, width=width, act=act, dropout=dropout
         )
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return a graph convolution."""
         return GCNConv(in_channels, out_channels)
 
@@ -127,7 +128,7 @@ class StackedSAGE(Stack):
             jk=jk, aggr=aggr,
         )  # fmt: skip
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return a layer that keeps the node's own features apart."""
         return SAGEConv(in_channels, out_channels, **settings)
 
@@ -149,7 +150,7 @@ class StackedGAT(Stack):
             heads=heads, concat=concat,
         )  # fmt: skip
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return an attention layer."""
         heads, concat = settings["heads"], settings["concat"] and not final
         per_head = out_channels // heads if concat else out_channels
@@ -168,7 +169,7 @@ class StackedGIN(Stack):
             in_channels, hidden_channels, out_channels, num_layers=num_layers, width=width, eps=eps, train_eps=train_eps
         )
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> nn.Module:
+    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return a sum of neighbours in front of a perceptron of two layers."""
         perceptron = nn.Sequential(
             nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels)

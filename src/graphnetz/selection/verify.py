@@ -55,7 +55,7 @@ def verify(
         _add(report, recommendation, Path(keep), task.name)
     rows = {}
     for name, choice in chosen.items():
-        row = summary.loc[(task.name, name)]
+        row: Any = summary.loc[(task.name, name)]
         rows[name] = {
             "predicted": choice.score, "mean": _value(row["mean"]), "half": _value(row["ci_half"]),
             "seeds": int(row["n_seeds"]),

@@ -14,7 +14,7 @@ from graphnetz.kernels import Structure
 EdgeType = tuple[str, str, str]
 
 
-class HeteroLayer(HGTConv):
+class HeteroLayer(HGTConv):  # type: ignore[misc]
     """An ``HGTConv`` (Hu et al., 2020) that returns the same values in a fraction of the time.
 
     The relation's weight belongs to the source copies of that relation, so it is multiplied into the
