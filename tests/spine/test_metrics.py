@@ -121,7 +121,7 @@ def test_lookup_knows_the_split_prefix_and_directions_are_declared():
 @pytest.mark.parametrize("name", [n for n in METRICS if n != "loss"])
 def test_every_metric_is_undefined_on_nothing_and_in_bounds(name):
     m: Metric = METRICS[name]
-    regression = name in ("mae", "rmse", "mse", "r2")
+    regression = name in ("mae", "rmse", "mse", "log_mse", "r2")
     rng = np.random.default_rng(3)
     if regression:
         y, s = rng.normal(size=(20, 1)), rng.normal(size=(20, 1))

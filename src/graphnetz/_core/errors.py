@@ -45,10 +45,17 @@ class MissingExtraError(GraphnetzError, ImportError):
     """An optional dependency is needed and not installed."""
 
 
+def _likeness(given: str, known: str) -> tuple[float, int]:
+    alike = next((i for i, (a, b) in enumerate(zip(given, known, strict=False)) if a != b), min(len(given), len(known)))
+    return difflib.SequenceMatcher(None, known, given).ratio(), alike
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Build the error for a failed look-up, with the closest known name when there is one."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, n=1)
+    close = difflib.get_close_matches(str(name), names, n=5)
+    # Among equally close names the one that begins alike: people mistype the end of a name, not its start.
+    close.sort(key=lambda other: _likeness(str(name), other), reverse=True)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     listing = ", ".join(names) if names else "none"
     return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {listing}.")
