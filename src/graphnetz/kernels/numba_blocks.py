@@ -13,6 +13,7 @@ from numba import njit
 
 Array = Any
 
+# The options of numba_ops, here too on purpose: numba compiles again only when the file itself changes.
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "cache": True,

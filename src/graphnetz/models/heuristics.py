@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -23,13 +25,13 @@ def adjacency_of(split: Split) -> sp.csr_matrix:
     return out
 
 
-class _Shared:
+class _Shared(abc.ABC):
     """Sum over shared neighbours of a weight that falls with their degree."""
 
     @staticmethod
+    @abc.abstractmethod
     def weight(degree: np.ndarray) -> np.ndarray:
         """Weight of a shared neighbour."""
-        raise NotImplementedError
 
     def fit(self, split: Split, rng: np.random.Generator) -> None:
         """Weigh the training graph."""

@@ -6,6 +6,7 @@ returns; here it reads ``data`` and runs on the kernels.
 
 from __future__ import annotations
 
+import abc
 import itertools
 import math
 from typing import Any
@@ -30,7 +31,7 @@ def activation(name: str) -> nn.Module:
     return ACTIVATIONS[name]()
 
 
-class Stack(nn.Module):
+class Stack(nn.Module, abc.ABC):
     """Convolutions one after another, with an activation and dropout between them.
 
     Subclasses say in `conv` what one layer is.
@@ -79,9 +80,9 @@ class Stack(nn.Module):
         )
         self.lin = nn.Linear(inner, out_channels) if jk == "last" else None
 
+    @abc.abstractmethod
     def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
         """Return one layer; ``final`` for the one that gives the output."""
-        raise NotImplementedError
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
