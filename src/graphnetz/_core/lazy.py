@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ def lazy_names(
     def resolve(name: str) -> Any:
         if name not in table:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(table[name]), name)
+        value = getattr(importlib.import_module(table[name]), name)
+        vars(sys.modules[package])[name] = value  # the next look-up is an ordinary one
+        return value
 
     return resolve, lambda: names, names

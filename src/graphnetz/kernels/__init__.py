@@ -136,7 +136,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+    # Kept, so that the next look-up costs nothing: layers ask at every batch.
+    return globals().setdefault(name, getattr(import_module(f"{__name__}.{_MODULE[name]}"), name))
 
 
 def __dir__() -> list[str]:

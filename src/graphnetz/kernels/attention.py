@@ -150,6 +150,8 @@ class _Dot(Function):
         ops().aggregate_heads(
             s.indptr, s.indices, s.identity, scores.numpy(), array(k), base_rows(None, k), g_q.numpy()
         )
+        if not any(ctx.needs_input_grad[4:6]):  # constant features serve as keys and values
+            return None, None, None, g_q, None, None, g_base
         indptr, indices, position = s.transpose
         ops().aggregate_heads_twice(
             indptr,
@@ -195,9 +197,11 @@ def dot_attention(
     *,
     mask: Tensor | None = None,
     base: Tensor | None = None,
+    scale: float | None = None,
 ) -> Tensor:
     """Scaled dot-product attention along the arcs; all arrays ``[nodes, heads, channels]``.
 
-    ``mask`` and ``base`` as in `gat_attention`.
+    ``mask`` and ``base`` as in `gat_attention`; ``scale`` is the inverse root of the channels if not given.
     """
-    return _dot(structure, 1.0 / math.sqrt(query.size(-1)), mask, query, key, value, base)
+    factor = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
+    return _dot(structure, factor, mask, query, key, value, base)

@@ -18,9 +18,10 @@ from torch.nn import functional as F
 
 from graphnetz._core.errors import UsageError
 from graphnetz.kernels import functions as fn
+from graphnetz.kernels import narrow
 from graphnetz.kernels.attention import dot_attention, gat_attention
 from graphnetz.kernels.drop import attention_mask
-from graphnetz.kernels.features import Features, SparseFeatures, sparse_linear
+from graphnetz.kernels.features import Features, SparseFeatures, narrow_linear, sparse_linear
 from graphnetz.kernels.runtime import usable
 from graphnetz.kernels.structure import Kind, Structure, structure_of
 
@@ -132,7 +133,17 @@ def _is_linear(*maps: Any) -> bool:
 def _linear(x: Features, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if isinstance(x, SparseFeatures):
         return sparse_linear(x, weight, bias)
-    return F.linear(x, weight, bias)
+    return narrow_linear(x, weight, bias)
+
+
+def _linears(x: Features, *maps: Any) -> list[Tensor]:
+    """Several linear maps of the same dense rows as one product, which is faster for each."""
+    biases = [part.bias for part in maps if part.bias is not None]
+    if isinstance(x, SparseFeatures) or len(biases) not in (0, len(maps)):
+        return [_linear(x, part.weight, part.bias) for part in maps]
+    weight, bias = torch.cat([part.weight for part in maps]), torch.cat(biases) if biases else None
+    sizes = [part.weight.size(0) for part in maps]
+    return [out.contiguous() for out in torch.split(narrow_linear(x, weight, bias), sizes, dim=1)]
 
 
 def _first_rows(x: Features, structure: Structure) -> Features:
@@ -169,7 +180,7 @@ def gcn_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = 
     s = structure.with_self_loops if conv.add_self_loops else structure
     kind: Kind = "gcn" if conv.normalize else "sum"
     if isinstance(x, Tensor) and _aggregate_first(x, conv.out_channels, constant):
-        return F.linear(_propagate(s, x, kind, constant), conv.lin.weight, conv.bias)
+        return narrow_linear(_propagate(s, x, kind, constant), conv.lin.weight, conv.bias)
     return _LINEAR[kind](s, _linear(x, conv.lin.weight), base=conv.bias)
 
 
@@ -184,7 +195,7 @@ def sage_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool =
         # Only a linear aggregation may change places with the product.
         dense = x.to_dense() if isinstance(x, SparseFeatures) else x
         near = _propagate(structure, dense, kind, constant)
-        out = F.linear(near, left.weight) if base is None else torch.addmm(base, near, left.weight.t())
+        out = narrow_linear(near, left.weight, base)
     else:
         out = _LINEAR[kind](structure, _linear(x, left.weight), base=base)
     return F.normalize(out, p=2.0, dim=-1) if conv.normalize else out
@@ -203,12 +214,14 @@ def gat_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = 
     """Return what a GATConv without edge features returns (Velickovic et al., 2018)."""
     del constant  # attention depends on the parameters: nothing to keep
     s = structure.with_self_loops if conv.add_self_loops else structure
-    nodes = _linear(x, conv.lin.weight).view(-1, conv.heads, conv.out_channels)
     drops = conv.training and conv.dropout > 0.0
-    mask = attention_mask(s, conv.heads, conv.dropout, like=nodes) if drops else None
+    mask = attention_mask(s, conv.heads, conv.dropout, like=conv.lin.weight) if drops else None
     base = conv.bias
     if conv.res is not None:
         base = _linear(_first_rows(x, structure), conv.res.weight, conv.bias)
+    if narrow.is_narrow(x, conv.out_channels):
+        return narrow.gat(conv, cast(Tensor, x), s, mask=mask, base=base, concat=conv.concat or conv.heads == 1)
+    nodes = _linear(x, conv.lin.weight).view(-1, conv.heads, conv.out_channels)
     attend = functools.partial(
         gat_attention, s, nodes, conv.att_src[0], conv.att_dst[0], slope=conv.negative_slope, mask=mask
     )
@@ -220,14 +233,21 @@ def transformer_conv(conv: Conv, x: Features, structure: Structure, *, constant:
     del constant
     shape = (-1, conv.heads, conv.out_channels)
     root = _first_rows(x, structure)
-    query = _linear(root, conv.lin_query.weight, conv.lin_query.bias).view(shape)
-    key = _linear(x, conv.lin_key.weight, conv.lin_key.bias).view(shape)
-    value = _linear(x, conv.lin_value.weight, conv.lin_value.bias).view(shape)
     drops = conv.training and conv.dropout > 0.0
-    mask = attention_mask(structure, conv.heads, conv.dropout, like=key) if drops else None
-    base = _linear(root, conv.lin_skip.weight, conv.lin_skip.bias) if conv.root_weight else None
-    attend = functools.partial(dot_attention, structure, query, key, value, mask=mask)
-    return _combine_heads(attend, base, concat=conv.concat or conv.heads == 1)
+    mask = attention_mask(structure, conv.heads, conv.dropout, like=conv.lin_key.weight) if drops else None
+    skip = [conv.lin_skip] if conv.root_weight else []
+    if narrow.is_narrow(x, conv.out_channels):
+        base = _linear(root, conv.lin_skip.weight, conv.lin_skip.bias) if skip else None
+        concat = conv.concat or conv.heads == 1
+        return narrow.transformer(conv, cast(Tensor, x), structure, mask=mask, base=base, concat=concat)
+    if root is x:
+        key, value, query, *rest = _linears(x, conv.lin_key, conv.lin_value, conv.lin_query, *skip)
+    else:
+        (key, value), (query, *rest) = _linears(x, conv.lin_key, conv.lin_value), _linears(root, conv.lin_query, *skip)
+    attend = functools.partial(
+        dot_attention, structure, query.view(shape), key.view(shape), value.view(shape), mask=mask
+    )
+    return _combine_heads(attend, rest[0] if rest else None, concat=conv.concat or conv.heads == 1)
 
 
 def _combine_heads(attend: Callable[..., Tensor], base: Tensor | None, *, concat: bool) -> Tensor:

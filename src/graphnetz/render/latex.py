@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 from graphnetz.render import escape
-from graphnetz.render.style import ALMOND, KHAKI
+from graphnetz.render.colours import ALMOND, KHAKI
 from graphnetz.render.views import BothView, CellView, Grid, PairView, TaskRow, number, p_value
 
 LONG = 36

@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from matplotlib.figure import Figure as MplFigure
 
 from graphnetz._core.errors import UnknownNameError
 from graphnetz.records import Section, Table
-from graphnetz.render import escape
-from graphnetz.render.plots import draw_figure
-from graphnetz.render.style import figure_bytes
+from graphnetz.render import escape, plots
 from graphnetz.render.views import BothView, Grid, PairView, number, p_value
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -119,6 +119,8 @@ class PageData:
 
 def figure_view(name: str, fig: MplFigure, *, title: str, caption: str, tight: bool = True) -> FigureView:
     """Return ``fig`` as an image inside the page; as an image it can neither run nor load anything."""
+    from graphnetz.render.style import figure_bytes  # matplotlib, which a page without figures does without
+
     data = base64.b64encode(figure_bytes(fig, "svg", tight=tight)).decode()
     return FigureView(name, title, caption, f"data:image/svg+xml;base64,{data}")
 
@@ -155,7 +157,7 @@ def _section_figures(section: Section) -> list[FigureView]:
     for i, figure in enumerate(section.figures):
         name = f"{section.name}-{i}"
         try:
-            drawn, _ = draw_figure(figure.kind, figure.data)
+            drawn, _ = plots.draw_figure(figure.kind, figure.data)
             views.append(figure_view(name, drawn, title="", caption=figure.caption))
         except UnknownNameError as error:
             views.append(FigureView(name, "", f"{figure.caption} (not drawn: {error})", ""))

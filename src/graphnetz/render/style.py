@@ -20,15 +20,8 @@ from matplotlib.figure import Figure
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.paths import atomic_write
+from graphnetz.render.colours import INK
 from graphnetz.render.fonts import lean_family
-
-KHAKI = "#F0E68C"
-"""Shade of the best cell of a row, as in the GraphNetz paper."""
-ALMOND = "#EFDECD"
-"""Shade of cells that cannot be told apart from the best."""
-INK = "#222222"
-MUTED = "#6B6B6B"
-BAND = "#F4F2EC"
 
 # Okabe and Ito (2008), its yellow darkened to be readable on white, then three of Paul Tol's muted set.
 _COLOURS = (

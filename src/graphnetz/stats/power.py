@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 from scipy import optimize, special
-from scipy.stats import nct
 
 from graphnetz._core.errors import UsageError
 from graphnetz.stats._common import check_share, finite_vector, variance_factor
@@ -201,6 +200,8 @@ def _power(effect: float, sd: float, n: int, alpha: float, test_ratio: float) ->
 
 
 def _tail(df: int, shift: float, critical: float) -> float:
+    from scipy.stats import nct  # half a second, which a run that asks for no power does without
+
     value = float(nct.sf(critical, df, shift))
     # Far tails of the noncentral t underflow to NaN or a tiny negative number.
     if math.isnan(value):

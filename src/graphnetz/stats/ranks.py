@@ -11,7 +11,6 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 from scipy import special
-from scipy.stats import studentized_range
 
 from graphnetz._core.errors import UsageError
 from graphnetz.stats._common import RELATIVE_TOLERANCE, Bools, Floats, check_share, mid_ranks, score_table
@@ -254,6 +253,8 @@ def rank_stability(
 
 @lru_cache(maxsize=256)
 def _nemenyi_q(k: int, alpha: float) -> float:
+    from scipy.stats import studentized_range  # half a second, which a report of one task does without
+
     return float(studentized_range.ppf(1 - alpha, k, np.inf)) / math.sqrt(2)
 
 

@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphnetz.render import escape
+from graphnetz.render.colours import INK, MUTED
 from graphnetz.render.plots import base
-from graphnetz.render.style import INK, MUTED, new_figure, styled
+from graphnetz.render.style import new_figure, styled
 from graphnetz.render.views import RankView, clique_levels, p_value
 
 _STEP = 0.21  # inches per label line

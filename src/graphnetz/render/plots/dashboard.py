@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphnetz.render import escape
+from graphnetz.render.colours import MUTED
 from graphnetz.render.plots import base
-from graphnetz.render.style import MUTED, Look, palette, styled
+from graphnetz.render.style import Look, palette, styled
 from graphnetz.render.views import Grid, TaskRow, number
 
 _MOST_NUMBERS = 160  # above this the numbers are too small to read and only cost time

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphnetz.render import escape
+from graphnetz.render.colours import BAND
 from graphnetz.render.plots import base
-from graphnetz.render.style import BAND, Look, new_figure, palette, styled
+from graphnetz.render.style import Look, new_figure, palette, styled
 from graphnetz.render.views import Grid, TaskRow
 
 

@@ -13,8 +13,9 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 
 from graphnetz.render import escape
+from graphnetz.render.colours import BAND
 from graphnetz.render.plots import base
-from graphnetz.render.style import BAND, styled
+from graphnetz.render.style import styled
 from graphnetz.render.views import PairView, number, p_value
 
 _EVIDENCE = LinearSegmentedColormap.from_list("evidence", ["#F7F4EA", "#E4D67E", "#8A7A00"])
