@@ -338,3 +338,32 @@ def test_helpers_of_installed_packages_take_part_by_name_only():
     assert not isinstance(code_hash(torch.nn.functional.dropout), Unhashable)
     wrapped = types.FunctionType(LEFT.__code__, {"__name__": "__main__"})
     assert isinstance(code_hash(wrapped), str)
+
+
+def test_lazily_imported_helpers_take_part_whether_they_were_asked_for_or_not():
+    fresh = "from graphnetz.benchmark.code_hash import code_hash; from graphnetz.models import MODELS; "
+    after = "import graphnetz.kernels as k; k.relu_dropout, k.input_features, k.message_passing; k.load(); "
+    show = "print(code_hash(MODELS['GCN'].cls))"
+    changed = "import graphnetz.kernels as k; k.relu_dropout = lambda x, p, *, training: x; "
+    found = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        for code in (fresh + show, fresh + after + show, fresh + changed + show)
+    ]
+    assert found[0] == found[1] != found[2]
+    assert len(found[0]) == 64
+
+
+def test_a_class_with_a_cached_property_has_a_key():
+    class Model:
+        @functools.cached_property
+        def width(self):
+            return 3
+
+    class Other:
+        @functools.cached_property
+        def width(self):
+            return 4
+
+    Other.__qualname__ = Model.__qualname__
+    assert code_hash(Model)
+    assert code_hash(Model) != code_hash(Other)

@@ -38,6 +38,7 @@ def features(n: int, width: int, seed: int, dtype=torch.float64) -> torch.Tensor
 
 
 def convs(width: int, out: int = 3, dropout: float = 0.0) -> dict:
+    wide = 2 * (width + 1)  # heads wide enough for attention over the features themselves
     mlp = torch.nn.Sequential(torch.nn.Linear(width, out), torch.nn.ReLU(), torch.nn.Linear(out, out))
     return {
         "gcn": GCNConv(width, out),
@@ -51,6 +52,10 @@ def convs(width: int, out: int = 3, dropout: float = 0.0) -> dict:
         "sage sum": SAGEConv(width, out, aggr="sum", root_weight=False, normalize=True),
         "transformer": TransformerConv(width, out, heads=4, dropout=dropout),
         "transformer mean": TransformerConv(width, out, heads=2, concat=False, dropout=dropout, root_weight=False),
+        "gat narrow": GATConv(width, wide, heads=3, dropout=dropout),
+        "gat narrow mean": GATConv(width, wide, heads=2, concat=False, residual=True, dropout=dropout),
+        "transformer narrow": TransformerConv(width, wide, heads=3, dropout=dropout),
+        "transformer narrow mean": TransformerConv(width, wide, heads=2, concat=False, bias=False, dropout=dropout),
         "gin": GINConv(mlp, train_eps=True),
     }
 

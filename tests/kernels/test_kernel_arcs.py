@@ -58,6 +58,16 @@ def test_neighbour_sums(nodes, count, width, weighted, seed):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 9), st.integers(0, 30), st.integers(1, 7), st.booleans(), st.integers(0, 99))
+def test_sums_of_both_ends(nodes, count, width, one_row, seed):
+    edges = random_arcs(nodes, count, seed)
+    inputs = rows(1 if one_row else count, width, seed), rows(nodes, width, seed + 1), rows(nodes, width, seed + 2)
+    same(
+        lambda: kernels.ends_sum(edges, *inputs), lambda: arcs.plain_ends_sum(edges, *inputs), inputs, torch.float64
+    )  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 9), st.integers(0, 30), st.integers(1, 7), st.booleans(), st.integers(0, 99))
 def test_gated_means(nodes, count, width, one_row, seed):
     edges = random_arcs(nodes, count, seed)
     edge = rows(1 if one_row else count, width, seed)

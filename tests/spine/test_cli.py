@@ -152,3 +152,12 @@ def test_help_starts_quickly():
         subprocess.run([sys.executable, "-m", "graphnetz", "--help"], capture_output=True, check=True)
         best = min(best, time.perf_counter() - start)
     assert best < 0.8  # 0.4 s on an idle machine; twice that where tests run side by side
+
+
+def test_a_run_does_not_wait_for_plotting_or_for_classical_learners():
+    code = (
+        "import sys; from graphnetz import GCN, BenchmarkReport, run_benchmark; "
+        "print([m for m in ('matplotlib', 'scipy.stats', 'sklearn', 'statsmodels') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

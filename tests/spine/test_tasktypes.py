@@ -17,6 +17,7 @@ from graphnetz.models import MODELS
 from graphnetz.records import GraphList, Protocol
 from graphnetz.tasktypes import TASK_TYPES, known_task_type
 from graphnetz.tasktypes.graphs import random_split
+from graphnetz.tasktypes.heads import EdgeHead
 from graphnetz.tasktypes.loop import DivergedError, evaluate, fit
 from graphnetz.tasktypes.packing import pack
 from graphnetz.tasktypes.pairs import sample_non_edges, unordered_pairs
@@ -368,3 +369,20 @@ def test_non_edges_are_distinct_and_no_edges(n, density, seed):
     assert len(pairs) == drawn.shape[1]
     assert not {u * n + v for u, v in pairs} & set(codes.tolist())
     assert all(u < v for u, v in pairs)
+
+
+@pytest.mark.parametrize("edge_dim", [0, 3])
+def test_edge_head_is_a_perceptron_of_both_ends_side_by_side(edge_dim):
+    torch.manual_seed(0)
+    head = EdgeHead(torch.nn.Identity(), 5, 4, edge_dim).double()
+    head.encoder.forward = lambda data: data.x
+    x, edges = torch.randn(9, 5, dtype=torch.float64, requires_grad=True), torch.randint(0, 9, (2, 30))
+    own = [torch.randn(30, edge_dim, dtype=torch.float64)] if edge_dim else []
+    found = head(Data(x=x, edge_index=edges, edge_attr=own[0] if own else None))
+    expected = head.head(torch.cat([x[edges[0]], x[edges[1]], *own], dim=1))
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    weight = torch.randn_like(found)
+    for a, b in zip(
+        *(torch.autograd.grad((y * weight).sum(), [x, *head.parameters()]) for y in (found, expected)), strict=True
+    ):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)

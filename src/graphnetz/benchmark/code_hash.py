@@ -126,6 +126,9 @@ class _Walk:
     def _property(self, obj: property) -> Iterator[str]:
         yield from ("property", *(self.digest(part) for part in (obj.fget, obj.fset, obj.fdel)))
 
+    def _cached_property(self, obj: functools.cached_property[Any]) -> Iterator[str]:
+        yield from ("cached property", self.digest(obj.func))
+
     def _registry(self, obj: Registry[Any]) -> Iterator[str]:
         yield from ("registry", obj.kind)  # what others registered there is not part of this model
 
@@ -173,7 +176,7 @@ class _Walk:
             value = obj.__globals__[name]
             yield name, value
             if isinstance(value, types.ModuleType) and self._own(value):
-                yield from ((f"{name}.{part}", vars(value)[part]) for part in names if part in vars(value))
+                yield from ((f"{name}.{part}", found) for part, found in _taken(value, names))
 
     def _leniently(self, name: str, value: Any) -> str:
         """Globals that are neither code nor constants (loggers, caches) take part by their type."""
@@ -229,6 +232,7 @@ _RULES: tuple[tuple[Any, Callable[[_Walk, Any], Iterator[str]]], ...] = (
     ((staticmethod, classmethod), _Walk._wrapped),
     (type(functools.lru_cache(len)), _Walk._wrapped),
     (property, _Walk._property),
+    (functools.cached_property, _Walk._cached_property),
     (types.ModuleType, _Walk._module),
     (Registry, _Walk._registry),
     (_BUILTIN, _Walk._builtin),
@@ -278,6 +282,19 @@ def _callables(obj: Any, depth: int = 0) -> Iterator[Any]:
             yield from _callables(item, depth + 1)
     elif depth == 0 and not isinstance(obj, Mapping) and _plain(obj) is None:
         yield type(obj)
+
+
+def _taken(module: types.ModuleType, names: list[str]) -> Iterator[tuple[str, Any]]:
+    """What code takes from a module: the same whether a lazy name was asked for before or not.
+
+    Submodules are left out: whether one is an attribute depends on who imported it first.
+    """
+    lazy = set(getattr(module, "__all__", ()))
+    for part in names:
+        if part in lazy or part in vars(module):
+            found = getattr(module, part)
+            if not isinstance(found, types.ModuleType):
+                yield part, found
 
 
 def _names(code: types.CodeType) -> set[str]:

@@ -5,11 +5,23 @@ from __future__ import annotations
 import ast
 import linecache
 import warnings
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-_MODULES: dict[tuple[str, int], tuple[ast.Module, dict[tuple[str, int], list[CodeType]]] | None] = {}
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A file compiled again: its code and definitions by name and first line, and sources already written out."""
+
+    codes: dict[tuple[str, int], list[CodeType]]
+    definitions: dict[tuple[str, int], list[_Definition]]
+    sources: dict[tuple[str, int], str | None] = field(default_factory=dict)
+
+
+_MODULES: dict[tuple[str, int], _Module | None] = {}
 
 
 def source_of(code: CodeType) -> str | None:
@@ -24,18 +36,20 @@ def source_of(code: CodeType) -> str | None:
     lines = linecache.getlines(code.co_filename)
     if not lines:
         return None
-    compiled = _compiled(code.co_filename, "".join(lines))
-    if compiled is None:
+    module = _compiled(code.co_filename, "".join(lines))
+    if module is None:
         return None
-    tree, codes = compiled
-    same = codes.get((code.co_qualname, code.co_firstlineno), [])
+    place = (code.co_qualname, code.co_firstlineno)
+    same = module.codes.get(place, [])
     if len(same) != 1 or not _equal(same[0], code):
         return None
-    node = _definition(tree, code)
-    return None if node is None else ast.unparse(_bare(node))
+    if place not in module.sources:
+        found = module.definitions.get((code.co_name, code.co_firstlineno), [])
+        module.sources[place] = ast.unparse(_bare(found[0])) if len(found) == 1 else None
+    return module.sources[place]
 
 
-def _compiled(name: str, text: str) -> tuple[ast.Module, dict[tuple[str, int], list[CodeType]]] | None:
+def _compiled(name: str, text: str) -> _Module | None:
     key = (name, hash(text))
     if key not in _MODULES:
         try:
@@ -48,7 +62,7 @@ def _compiled(name: str, text: str) -> tuple[ast.Module, dict[tuple[str, int], l
             return None
         codes: dict[tuple[str, int], list[CodeType]] = {}
         _collect(whole, codes)
-        _MODULES[key] = (tree, codes)
+        _MODULES[key] = _Module(codes, _definitions(tree))
     return _MODULES[key]
 
 
@@ -82,14 +96,13 @@ def _constant(item: Any) -> Any:
     return (type(item).__name__, repr(item))
 
 
-def _definition(tree: ast.Module, code: CodeType) -> _Definition | None:
-    found = []
+def _definitions(tree: ast.Module) -> dict[tuple[str, int], list[_Definition]]:
+    found: dict[tuple[str, int], list[_Definition]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, _Definition) and node.name == code.co_name:
+        if isinstance(node, _Definition):
             first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
-            if first == code.co_firstlineno:
-                found.append(node)
-    return found[0] if len(found) == 1 else None
+            found.setdefault((node.name, first), []).append(node)
+    return found
 
 
 def _bare(node: _Definition) -> ast.AST:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphnetz.kernels.arcs import gated_mean, neighbour_sum, norm_relu_add, row_sum
+    from graphnetz.kernels.arcs import ends_sum, gated_mean, neighbour_sum, norm_relu_add, row_sum
     from graphnetz.kernels.attention import dot_attention, gat_attention
     from graphnetz.kernels.auc import (
         average_precision,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from graphnetz.kernels.structure import Structure, TensorCache, structure_of
 
 _HOME = {
-    "arcs": ("gated_mean", "neighbour_sum", "norm_relu_add", "row_sum"),
+    "arcs": ("ends_sum", "gated_mean", "neighbour_sum", "norm_relu_add", "row_sum"),
     "auc": ("average_precision", "average_precision_pairs", "hits_at_k", "roc_auc", "roc_auc_pairs"),
     "attention": ("dot_attention", "gat_attention"),
     "blocks": ("Blocks", "pool"),
@@ -96,6 +96,7 @@ __all__ = [
     "dropout",
     "elu_dropout",
     "enabled",
+    "ends_sum",
     "gat_attention",
     "gat_conv",
     "gated_mean",

@@ -98,6 +98,34 @@ def row_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
     return values.new_zeros(size, *values.shape[1:]).index_add_(0, index, values)
 
 
+def plain_ends_sum(edge_index: Tensor, edge: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """`ends_sum` in torch operations."""
+    return edge + left[edge_index[0]] + right[edge_index[1]]
+
+
+class _EndsSum(Function):
+    @staticmethod
+    def forward(ctx: Context, edge_index: Tensor, edge: Tensor, left: Tensor, right: Tensor) -> Tensor:
+        ctx.sizes, ctx.one_row = (left.size(0), right.size(0)), edge.size(0) == 1
+        ctx.save_for_backward(edge_index)
+        out = left.new_empty(edge_index.size(1), left.size(1))
+        _ops().gates(*_ends(edge_index), array(edge), array(left), array(right), out.numpy())
+        return out
+
+    @staticmethod
+    def backward(ctx: Context, *grads: Tensor) -> Gradients:
+        (edge_index,), (grad,) = ctx.saved_tensors, grads
+        ends = (row_sum(grad, index, size) for index, size in zip(edge_index, ctx.sizes, strict=True))
+        return None, grad.sum(0, keepdim=True) if ctx.one_row else grad, *ends
+
+
+def ends_sum(edge_index: Tensor, edge: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """``edge + left[source] + right[target]`` per arc; ``edge`` has one row per arc, or one for all."""
+    if runtime.usable(left) and edge_index.device.type == "cpu":
+        return cast(Tensor, cast(Any, _EndsSum.apply)(edge_index, edge, left, right))
+    return plain_ends_sum(edge_index, edge, left, right)
+
+
 def plain_gated_mean(
     edge_index: Tensor, edge: Tensor, left: Tensor, right: Tensor, x: Tensor, eps: float
 ) -> tuple[Tensor, Tensor]:

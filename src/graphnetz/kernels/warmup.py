@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from graphnetz.kernels import attention, blocks, drop, functions
+from graphnetz.kernels import arcs, attention, blocks, drop, functions, narrow
 from graphnetz.kernels.structure import Structure, structure_of
 
 
@@ -23,6 +23,8 @@ def exercise(dtype: torch.dtype) -> None:
             functions.max_aggregate(s, flat),
             attention.gat_attention(s, x, att, att, mask=mask),
             attention.dot_attention(s, x, x, x, mask=mask),
+            narrow.head_products(x, x[:2]),
+            arcs.ends_sum(edges, flat[:1], flat, flat),
             functions.pair_scores(flat, edges),
             drop.dropout(flat, 0.5),
             drop.elu_dropout(flat, 0.5),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -128,10 +128,13 @@ class EdgeHead(nn.Module):
     def forward(self, data: Data) -> Tensor:
         """Return one row per edge of ``data.edge_index``."""
         z = self.encoder(data)
-        rows = [z[data.edge_index[0]], z[data.edge_index[1]]]
-        if self.edge_dim:
-            rows.append(data.edge_attr)
-        out: Tensor = self.head(torch.cat(rows, dim=1))
+        first, relu, last = cast("tuple[nn.Linear, nn.ReLU, nn.Linear]", tuple(self.head))
+        # The first layer is applied to the nodes, not to every edge's copy of them: W [u, v, e] = Wu u + Wv v + We e.
+        width = z.size(1)
+        source, target, own = torch.split(first.weight, [width, width, self.edge_dim], dim=1)
+        edge = nn.functional.linear(data.edge_attr, own, first.bias) if self.edge_dim else first.bias.unsqueeze(0)
+        hidden = kernels.ends_sum(data.edge_index, edge, z @ source.t(), z @ target.t())
+        out: Tensor = last(relu(hidden))
         return out
 
 
