@@ -49,7 +49,9 @@ _HOME = {
         "train_relational_link_prediction",
     ),
 }
-__getattr__, __dir__, _names = lazy_names(__name__, _HOME)
+__getattr__, __dir__, _names = lazy_names(
+    __name__, _HOME, submodules=("benchmark", "datasets", "models", "rings", "selection")
+)
 __all__ = ["__version__", *_names]
 
 if TYPE_CHECKING:

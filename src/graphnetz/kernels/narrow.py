@@ -93,7 +93,7 @@ def gat(
 ) -> Tensor:
     """Return what a GATConv returns (Velickovic et al., 2018)."""
     weight = conv.lin.weight.view(conv.heads, conv.out_channels, -1).transpose(1, 2)
-    source, target = (torch.matmul(weight, att[0].unsqueeze(-1)).squeeze(-1) for att in (conv.att_src, conv.att_dst))
+    source, target = torch.matmul(weight, torch.cat([conv.att_src, conv.att_dst]).permute(1, 2, 0)).unbind(-1)
     mixed = gat_attention(
         structure, _repeated(x, conv.heads), source, target, slope=conv.negative_slope, mask=mask
     )  # fmt: skip

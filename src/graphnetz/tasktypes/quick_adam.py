@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_Lists = tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]
+_Lists = tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]
 
 
 class QuickAdam(torch.optim.Adam):
@@ -37,24 +37,40 @@ class QuickAdam(torch.optim.Adam):
     def _step(self, closure: Callable[[], Any] | None = None) -> Any:
         gradients = [[p.grad for p in group["params"]] for group in self.param_groups]
         if closure is not None or any(g is None for row in gradients for g in row):
-            self._lists = []
+            self._hand_back()
             return torch.optim.Adam.step(self, closure)
         if not self._lists:
             torch.optim.Adam.step(self)
-            self._lists = [self._state_of(group["params"]) for group in self.param_groups]
+            if self._in_step():
+                self._lists = [self._state_of(group["params"]) for group in self.param_groups]
             return None
-        for group, (parameters, first, second, steps), row in zip(
+        for group, (parameters, first, second, count), row in zip(
             self.param_groups, self._lists, gradients, strict=True
         ):
-            torch._foreach_add_(steps, 1)
+            count += 1
             self._update(
-                parameters, row, first, second, [], steps,
+                parameters, row, first, second, [], [count] * len(parameters),
                 lr=group["lr"], beta1=group["betas"][0], beta2=group["betas"][1],
                 weight_decay=group["weight_decay"], eps=group["eps"], amsgrad=False, maximize=False,
             )  # fmt: skip
         return None
 
+    def _in_step(self) -> bool:
+        """Whether all parameters of a group were updated equally often, so that one count serves all."""
+        return all(len({float(self.state[p]["step"]) for p in group["params"]}) == 1 for group in self.param_groups)
+
     def _state_of(self, parameters: list[Tensor]) -> _Lists:
         state = [self.state[p] for p in parameters]
-        columns = ([s[key] for s in state] for key in ("exp_avg", "exp_avg_sq", "step"))
-        return parameters, *columns  # type: ignore[return-value]
+        return parameters, [s["exp_avg"] for s in state], [s["exp_avg_sq"] for s in state], state[0]["step"].clone()
+
+    def _hand_back(self) -> None:
+        """Give torch its own state, in which every parameter counts for itself."""
+        for parameters, _, _, count in self._lists:
+            for parameter in parameters:
+                self.state[parameter]["step"] = count.clone()
+        self._lists = []
+
+    def state_dict(self) -> dict[str, Any]:
+        """State as torch keeps it."""
+        self._hand_back()
+        return super().state_dict()

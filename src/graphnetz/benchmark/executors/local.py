@@ -78,6 +78,7 @@ class LocalExecutor(Executor):
         tick: Callable[[], None] | None,
     ) -> None:
         kills: Counter[str] = Counter()
+        finished: list[CellResult] = []
         next_tick = 0.0
         try:
             while True:
@@ -86,19 +87,19 @@ class LocalExecutor(Executor):
                     if cell is None:
                         break
                     pool.submit(worker, cell)
+                _hand_over(finished, on_result)  # after the next cells are on their way: writing takes milliseconds
                 if not pool.busy() and not queue:
                     return
                 for outcome in pool.poll(_TICK):
                     result = self._judge(outcome, queue, kills)
                     if result is not None:
                         queue.done(result.key)
-                        on_result(result)
+                        finished.append(result)
                 if tick is not None and time.monotonic() >= next_tick:
                     next_tick = time.monotonic() + _TICK
                     tick()
         except KeyboardInterrupt:
-            for result in pool.drain():
-                on_result(result)
+            _hand_over([*finished, *pool.drain()], on_result)
             raise
         finally:
             pool.close()
@@ -125,6 +126,13 @@ def default_workers(limits: Limits) -> int:
             cores = min(cores, max(int(float(quota) / float(period)), 1))
     each = _WORKER_BYTES if limits.memory_mb is None else limits.memory_mb * 1e6
     return max(min(cores, int(memory.available() // each)), 1)
+
+
+def _hand_over(results: list[CellResult], on_result: Callable[[CellResult], None]) -> None:
+    """Empty the list; a result leaves it only when it is taken care of."""
+    while results:
+        on_result(results[0])
+        del results[0]
 
 
 class _Queue:
