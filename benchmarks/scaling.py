@@ -109,6 +109,7 @@ def draw(results: dict[str, list[dict[str, float]]], target: Path) -> None:
 
     mpl.use("Agg")
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     figure = Figure(figsize=(11, 5), layout="constrained")
     axes = figure.subplots(2, len(results), sharex="col", squeeze=False)
@@ -123,6 +124,11 @@ def draw(results: dict[str, list[dict[str, float]]], target: Path) -> None:
                 panel.loglog(x, [y[-1] * v / x[-1] for v in x], color="0.6", linestyle=":", label="proportional")
             panel.grid(True, which="major", color="0.9")
             panel.spines[["top", "right"]].set_visible(False)
+            panel.set_xticks(x, [f"{v:,}" for v in x])
+            panel.xaxis.set_minor_formatter(NullFormatter())
+            panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            panel.yaxis.set_minor_formatter(NullFormatter())
             if column == 0:
                 panel.set_ylabel(name)
         axes[1][column].set_ylim(bottom=100, top=max(2000.0, *(2 * r["peak_mb"] for r in rows)))
