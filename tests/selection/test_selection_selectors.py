@@ -238,7 +238,8 @@ def test_glemos_testbeds_run(task, shape, domains):
     assert len(set(data.models)) == shape[1]
     assert len(np.unique(data.domains)) == domains
     beds = glemos_testbeds(data, tar, task=task)
-    assert len(beds) == 8
+    assert len(beds) == 9
+    assert sum(name.startswith("sparse") for name in beds) == 5
     for bed in beds.values():
         assert bed.note == "not comparable: 10 % masked"
         assert evaluate("gb_perf", bed).mean["auc"] > 0.5
