@@ -200,7 +200,7 @@ def test_command_recommends_as_json_and_text(own_bank, tmp_path, capsys):
     assert run_app(["select", str(file), "--bank", str(own_bank), "--top", "2"]) == 0
     text = capsys.readouterr().out
     assert got["choices"][0]["name"] in text
-    assert "Resembles:" in text
+    assert "Resembles (distance" in text
     assert run_app(["select", str(file), "--bank", str(own_bank), "--code"]) == 0
     assert "import" in capsys.readouterr().out
     assert run_app(["select", "features", str(file), "--set", "compact", "--json"]) == 0

@@ -143,6 +143,16 @@ def test_forecast_intervals_cover_new_graphs():
     assert 0.83 < rate < 0.97
 
 
+def test_shares_stay_between_0_and_1_and_losses_do_not():
+    rng = np.random.default_rng(1)
+    x = rng.random((30, 3))
+    P = np.clip(0.97 + 0.05 * rng.standard_normal((30, 4)), 0, 1)
+    share, loss = (forecast(values, x, x[:1]) for values in (P, -P))
+    assert share.high.max() == 1.0
+    assert (share.low < share.mean).all()
+    assert loss.low.min() < -1.0
+
+
 def test_expected_cost_recovers_a_power_law():
     size = np.array([10.0, 100.0, 1000.0])
     cost = np.stack([2 * size, 5 * size], axis=1)

@@ -234,7 +234,8 @@ def _show(result: Recommendation, measured: dict[str, Any], top: int) -> None:
     graph = result.graph
     print(f"{graph.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {result.task_type}")
     print(f"Predicted {result.metric} with {result.level:.0%} intervals, from {result.known_graphs} known graphs;")
-    print(f"{result.known_configurations} configurations were ranked and none was trained.\n")
+    print(f"{result.known_configurations} configurations were ranked and none was trained. The order weighs more than")
+    print("the score: it is learned to put the best first, the score is forecast for each one alone.\n")
     width = max(len(c.name) for c in result.choices[:top])
     print(f"{'':>3} {'configuration':{width}} {'score':>6} {'interval':>15} {'seconds':>8}", end="")
     print(f" {'measured':>18}" if measured else "")
@@ -247,7 +248,9 @@ def _show(result: Recommendation, measured: dict[str, Any], top: int) -> None:
             spread = f" ± {got['half']:.3f}" if got["half"] is not None else ""
             line += f" {got['mean']:>10.3f}{spread}" if got["mean"] is not None else f" {'failed':>10}"
         print(line)
-    print("\nResembles: " + ", ".join(f"{name} (distance {distance:.3f})" for name, distance in result.nearest))
+    print("\nResembles (distance 0 the same, 1 the opposite):")
+    for name, distance in result.nearest:
+        print(f"  {distance:.3f} {name}")
     for text in (result.warning, *result.notes):
         if text:
             print(text)
