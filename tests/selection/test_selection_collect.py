@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import networkx as nx
@@ -12,8 +13,9 @@ import pytest
 
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz.cli.app import run_app, with_aliases
+from graphnetz.records import Cell, CellResult, Protocol
 from graphnetz.selection import PerformanceBank, PerformanceRecord, as_graph, recommend
-from graphnetz.selection.collect import Effort, collect, measured_task
+from graphnetz.selection.collect import Effort, OnProcessor, collect, measured_task
 from graphnetz.selection.example import example_graph, read_labelled
 from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement, chosen_plan
 from graphnetz.selection.space import Configuration
@@ -82,6 +84,29 @@ def test_collection_is_kept_and_resumed(tmp_path):
     assert record.seconds > 0
     assert set(record.metrics) >= {"auc", "ap"}
     assert full.graphs[SMALL.name].domain == "block_model"
+
+
+def test_cost_is_processor_time_without_the_first_use():
+    """Waiting costs nothing, and what a process pays once is not charged to the first graph."""
+    calls = []
+
+    def run_one(cell):
+        calls.append(cell.protocol.epochs)
+        time.sleep(0.2)
+        busy(0.4 if len(calls) == 1 else 0.05)
+        return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="test_auc", metrics={"test_auc": 1.0})
+
+    cell = Cell("k", "graph", f"model-{id(calls)}", 0, Protocol(epochs=7))
+    first, second = (OnProcessor(run_one)(cell) for _ in range(2))
+    assert calls == [1, 7, 7]
+    assert 0.05 <= first.seconds < 0.2
+    assert 0.05 <= second.seconds < 0.2
+
+
+def busy(seconds):
+    begin = time.process_time()
+    while time.process_time() - begin < seconds:
+        pass
 
 
 def test_plans_of_the_command(tmp_path):
@@ -175,7 +200,7 @@ def test_command_recommends_as_json_and_text(own_bank, tmp_path, capsys):
     assert run_app(["select", str(file), "--bank", str(own_bank), "--top", "2"]) == 0
     text = capsys.readouterr().out
     assert got["choices"][0]["name"] in text
-    assert "Resembles:" in text
+    assert "Resembles (distance" in text
     assert run_app(["select", str(file), "--bank", str(own_bank), "--code"]) == 0
     assert "import" in capsys.readouterr().out
     assert run_app(["select", "features", str(file), "--set", "compact", "--json"]) == 0

@@ -8,6 +8,7 @@ from graphnetz._core.errors import DataError, UsageError
 from graphnetz.records import Section
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
 from graphnetz.selection.forecast import expected_cost, forecast
+from graphnetz.selection.graph import as_graph
 from graphnetz.selection.plan import bank_graphs, bank_plan, bank_space, collection_plan, propose_next
 from graphnetz.selection.recommend import recommend
 from graphnetz.selection.space import METHODS, Configuration, configuration_space, core_space, published_space
@@ -142,6 +143,16 @@ def test_forecast_intervals_cover_new_graphs():
     assert 0.83 < rate < 0.97
 
 
+def test_shares_stay_between_0_and_1_and_losses_do_not():
+    rng = np.random.default_rng(1)
+    x = rng.random((30, 3))
+    P = np.clip(0.97 + 0.05 * rng.standard_normal((30, 4)), 0, 1)
+    share, loss = (forecast(values, x, x[:1]) for values in (P, -P))
+    assert share.high.max() == 1.0
+    assert (share.low < share.mean).all()
+    assert loss.low.min() < -1.0
+
+
 def test_expected_cost_recovers_a_power_law():
     size = np.array([10.0, 100.0, 1000.0])
     cost = np.stack([2 * size, 5 * size], axis=1)
@@ -156,28 +167,41 @@ def test_models_code_and_task_of_a_choice(bank):
     for i, configuration in enumerate(configuration_space(methods=("GCN", "GraphSAGE", "GAT", "GIN"))[::7]):
         for name in bank.graphs:
             chosen.add(PerformanceRecord(name, configuration, "link_pred", 0.5 + 0.01 * i))
-    result = recommend(nx.karate_club_graph(), "link_pred", top=20, bank=chosen)
-    data = result.to_task().loader(None)
-    assert data.num_nodes == 34
-    assert data.edge_index.shape[1] == 156
-    for position in range(len(result.choices)):
-        model = result.to_model(position, in_channels=2, out_channels=8).eval()
-        assert model(data.x, data.edge_index).shape == (34, 8)
-        scope = {}
-        exec(result.to_code(position, in_channels=2, out_channels=8), scope)
-        assert repr(scope["model"]) == repr(model)
-    assert isinstance(data.x, torch.Tensor)
+    karate = nx.karate_club_graph()
+    bare = recommend(karate, "link_pred", top=20, bank=chosen)
+    rows = np.random.default_rng(0).random((34, 5)).astype(np.float32)
+    rich = recommend(as_graph(karate, features=rows), "link_pred", top=20, bank=chosen)
+    for result in (bare, rich):
+        data = result.to_task().loader(None)
+        assert data.num_nodes == 34
+        assert data.train_pos_edge_index.shape[1] == round(0.64 * 78)
+        for position in range(len(result.choices)):
+            scope = {"x": data.x}  # the code brings its own inputs where the graph has none
+            exec(result.to_code(position), scope)
+            model = result.to_model(position)
+            assert model(scope["x"], data.edge_index).shape == (34, 32)
+            assert repr(scope["model"]) == repr(model)
+        assert isinstance(data.x, torch.Tensor)
     with pytest.raises(UsageError, match="There is no choice 99"):
-        result.to_model(99)
+        bare.to_model(99)
+
+
+def test_the_task_of_a_recommendation_runs_in_the_benchmark(bank):
+    from graphnetz import run_benchmark
+
+    result = recommend(nx.karate_club_graph(), "link_pred", bank=bank)
+    report = run_benchmark(models=["GCN"], tasks=[result.to_task(epochs=3)], seeds=[0], workers=1, verbose=False)
+    assert [item.status for item in report.results] == ["ok"]
 
 
 def test_bank_graphs_meet_the_plan():
+    for task_type, wanted in (("link_pred", 100), ("node_cls", 60)):
+        specs = bank_graphs(task_type)
+        sizes = [dict(spec.params).get("nodes", 0) for spec in specs]
+        assert len({spec.name for spec in specs}) == len(specs) >= wanted
+        assert np.median(sizes) >= 800
+        assert sum(size > 3000 for size in sizes) >= 20
     specs = bank_graphs("link_pred")
-    sizes = [dict(spec.params).get("nodes", 0) for spec in specs]
-    assert len({spec.name for spec in specs}) == len(specs) >= 100
-    assert len(bank_graphs("node_cls")) >= 60
-    assert np.median(sizes) >= 800
-    assert sum(size > 3000 for size in sizes) >= 20
     assert {spec.family for spec in specs} == set(FAMILIES)
     known = set(configuration_space())
     for task_type in ("link_pred", "node_cls"):

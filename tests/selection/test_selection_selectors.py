@@ -218,6 +218,23 @@ def test_metagl_file_and_reference_figures():
     assert abs(evaluate("random", bed).mean["auc"] - 0.5) < 0.05
 
 
+REFERENCE = {"alors": 0.897, "s2": 0.842, "ncf": 0.877, "metagl": 0.942}
+"""AUC of the reference code on the same splits, weights fresh per fold (Park et al., 2023, rerun)."""
+
+
+@pytest.mark.data
+@pytest.mark.golden
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(not (DATA / "MetaGL").is_dir(), reason="MetaGL data not present")
+@pytest.mark.parametrize("name", [*REFERENCE, "metaod"])
+def test_learned_selectors_reach_the_reference_figures(name):
+    data = read_metagl(DATA / "MetaGL" / "MetaGL_data.npz")
+    result = evaluate(name, fully_observed(data.P, data.M, data.domains))
+    wanted = REFERENCE[name] - 0.02 if name in REFERENCE else 0.5
+    assert round(result.mean["auc"], 3) >= round(wanted, 3)  # to the digits of the figures; metagl is at the edge
+    assert max(result.train_seconds) < 15  # processor seconds of one fold
+
+
 @pytest.mark.data
 @pytest.mark.golden
 @pytest.mark.skipif(not (DATA / "MetaGL").is_dir(), reason="MetaGL data not present")
@@ -238,7 +255,8 @@ def test_glemos_testbeds_run(task, shape, domains):
     assert len(set(data.models)) == shape[1]
     assert len(np.unique(data.domains)) == domains
     beds = glemos_testbeds(data, tar, task=task)
-    assert len(beds) == 8
+    assert len(beds) == 9
+    assert sum(name.startswith("sparse") for name in beds) == 5
     for bed in beds.values():
         assert bed.note == "not comparable: 10 % masked"
         assert evaluate("gb_perf", bed).mean["auc"] > 0.5

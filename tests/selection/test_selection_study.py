@@ -1,16 +1,19 @@
 """Comparing selectors on testbeds, and the published tables beside ours."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from graphnetz._core.errors import UsageError
+from graphnetz.cli.app import run_app
 from graphnetz.records import Section
 from graphnetz.selection.bench import run_testbeds, write_studies
 from graphnetz.selection.study import published_table, published_value, study
 from graphnetz.selection.testbeds import fully_observed
+from graphnetz.stats import cluster_interval
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +38,35 @@ def test_study_uses_graphs_as_blocks(bed):
         raw[pair.first, pair.second] = stats.wilcoxon(table[:, a], table[:, b]).pvalue
         assert pair.p >= raw[pair.first, pair.second] - 0.02
     line = next(item for item in found.lines if item.selector == "as")
-    mean = table[:, 2].mean()
-    half = stats.t.ppf(0.975, 39) * table[:, 2].std(ddof=1) / np.sqrt(40)
-    assert (line.mean, line.low, line.high) == pytest.approx((mean, mean - half, mean + half))
-    assert line.published == pytest.approx(0.864)
+    span = cluster_interval(table[:, 2], found.results["as"].domains)
+    assert (line.mean, line.low, line.high) == pytest.approx((table[:, 2].mean(), span.low, span.high))
+    assert (line.published, line.published_mrr, line.published_ndcg1) == (0.864, 0.371, 0.957)
+    by_domain = [[table[found.results["as"].domains == d, i].mean() for d in range(4)] for i in range(4)]
+    assert found.omnibus_domains.chi2_ties == pytest.approx(stats.friedmanchisquare(*by_domain).statistic)
+    assert "over 40 graphs" in found.friedman_sentence()
+    assert "over 4 domains" in found.friedman_sentence()
+    assert "below 20 clusters (here 4)" in found.interval_note
     assert found.lines[0].mean == max(item.mean for item in found.lines)
     section = found.to_section()
     assert Section.from_json(section.to_json()) == section
+
+
+def test_intervals_without_domains_are_over_graphs(bed):
+    one = study(replace(bed, domains=None), ["as"])
+    auc = one.results["as"].scores.auc
+    half = stats.t.ppf(0.975, 39) * auc.std(ddof=1) / np.sqrt(40)
+    assert (one.lines[0].low, one.lines[0].high) == pytest.approx((auc.mean() - half, auc.mean() + half))
+    assert one.omnibus is None
+    assert "over graphs" in one.interval_note
+
+
+def test_the_verdict_speaks_of_the_tested_feature_set(bed):
+    """Another set may have the best line, but the tests were made on the first one."""
+    noise = fully_observed(bed.P, np.random.default_rng(3).random((40, 2)), bed.domains)
+    found = study({"noise": noise, "useful": bed}, ["random", "gb_perf", "as"], task="link_pred")
+    assert found.lines[0].features == "useful"
+    best = max(found.results, key=lambda name: found.results[name].mean["auc"])
+    assert found.sentence().startswith(f"{best} has the best mean auc with noise features")
 
 
 def test_feature_sets_get_their_own_lines(bed):
@@ -74,7 +99,7 @@ def test_published_tables_are_complete():
     assert all(len(values) == 1 for values in by_cell.values())
 
 
-def test_evaluations_are_kept(tmp_path, monkeypatch):
+def test_evaluations_are_kept(tmp_path, monkeypatch, capsys):
     """A second call reads what the first one evaluated, and gives the same study."""
     from graphnetz.selection import bench
     from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
@@ -92,6 +117,11 @@ def test_evaluations_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "evaluate", None)
     again = run_testbeds(None, ("random", "as"), **options)
     assert repr([item.lines for item in first]) == repr([item.lines for item in again])  # NaN is not equal to itself
+    arguments = ["--selector", "random", "--selector", "as", "--only", "sparse 50%", "--out", str(tmp_path)]
+    assert run_app(["select", "testbed", *arguments]) == 0
+    shown = capsys.readouterr().out
+    assert "link_pred: sparse 50%, 15 graphs" in shown
+    assert "95 % intervals by resampling domains" in shown
     write_studies(first, tmp_path)
     assert len(json.loads((tmp_path / "testbeds.json").read_text())) == 2
     assert (tmp_path / "testbeds.csv").read_text().count("\n") == 5

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import DescrStatsW
 
 from graphnetz._core.errors import UnknownNameError, UsageError
-from graphnetz.stats import INTERVALS, binomial_error, corrected_interval, interval
+from graphnetz.stats import INTERVALS, binomial_error, cluster_interval, corrected_interval, interval
 
 scores = st.lists(st.integers(0, 1000).map(lambda i: i / 1000), min_size=3, max_size=30)
 
@@ -93,6 +93,34 @@ def test_corrected_interval_is_the_t_interval_with_the_wider_factor():
     unknown = corrected_interval(x, math.nan)
     assert math.isnan(unknown.half)
     assert "n_test" in unknown.reason
+
+
+def test_cluster_interval_agrees_with_scipy_on_cluster_totals():
+    """The mean is a ratio of cluster sums to cluster sizes, which scipy resamples in pairs."""
+    rng = np.random.default_rng(2)
+    clusters = np.repeat(np.arange(30), rng.integers(1, 9, 30))
+    x = rng.standard_normal(30)[clusters] + 0.3 * rng.standard_normal(len(clusters))
+    got = cluster_interval(x, clusters, n_resamples=40_000)
+    sums, sizes = np.bincount(clusters, x), np.bincount(clusters)
+    wanted = sps.bootstrap(
+        (sums, sizes), lambda a, b, axis: a.sum(axis) / b.sum(axis), paired=True, method="percentile",
+        n_resamples=40_000, rng=np.random.default_rng(5), vectorized=True,
+    )  # fmt: skip
+    assert got.mean == pytest.approx(x.mean())
+    assert got.low == pytest.approx(wanted.confidence_interval.low, abs=0.02 * got.half)
+    assert got.high == pytest.approx(wanted.confidence_interval.high, abs=0.02 * got.half)
+    assert got.sem == pytest.approx(wanted.standard_error, rel=0.02)
+    assert got.half > 1.5 * interval(x).half  # like values in a cluster carry less information
+    assert not got.reason
+
+
+def test_cluster_interval_says_when_it_is_undefined_or_doubtful():
+    one = cluster_interval([0.1, 0.2, np.nan], ["a", "a", "b"])
+    assert np.isnan(one.low)
+    assert "one cluster" in one.reason
+    assert "here 2" in cluster_interval([0.1, 0.2, 0.4], ["a", "a", "b"]).reason
+    with pytest.raises(UsageError, match="one label per value"):
+        cluster_interval([0.1, 0.2], ["a"])
 
 
 def test_binomial_error_is_the_deviation_of_a_binomial_share():

@@ -6,6 +6,7 @@ The recommendation is the common case and must come at once: nothing here import
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from graphnetz.cli.app import OK, app, say
 
 if TYPE_CHECKING:
     from graphnetz.selection import PerformanceBank, Recommendation
+    from graphnetz.selection.study import TestbedStudy
 
 select_app = typer.Typer(
     help="Which model should I try on my graph? (after GLEMOS and MetaGL: Park et al., 2023)",
@@ -161,14 +163,30 @@ def compare_selectors(
         print(json.dumps([item.to_section().to_json() for item in studies], indent=1))
         return OK
     for item in studies:
-        print(f"\n{item.task}: {item.testbed}, {item.graphs} graphs" + (f" ({item.note})" if item.note else ""))
-        print(f"{'selector':10} {'features':14} {metric:>6} {'95 % interval':>15} {'rank':>6} {'published':>9}")
-        for line in item.lines:
-            rank, paper = (f"{v:.3g}" if v == v else "" for v in (line.rank, line.published))
-            span = f"{line.low:.3f} to {line.high:.3f}"
-            print(f"{line.selector:10} {line.features:14} {line.mean:6.3f} {span:>15} {rank:>6} {paper:>9}")
-        print(item.sentence())
+        _show_study(item)
     return OK
+
+
+def _show_study(item: TestbedStudy) -> None:
+    print(f"\n{item.task}: {item.testbed}, {item.graphs} graphs" + (f" ({item.note})" if item.note else ""))
+    shown = (item.metric, "95 % interval", "rank", "mrr", "ndcg1", item.metric, "mrr", "ndcg1")
+    widths = (6, 15, 6, 6, 6, 9, 6, 6)
+    print(" " * 70 + "published")
+    _show_row("selector", "features", shown, widths)
+    for line in item.lines:
+        paper = (line.published, line.published_mrr, line.published_ndcg1)
+        numbers = [f"{v:.3f}" if v == v else "" for v in (line.mean, line.mrr, line.ndcg1, *paper)]
+        rank = f"{line.rank:.2f}" if line.rank == line.rank else ""
+        cells = (numbers[0], f"{line.low:.3f} to {line.high:.3f}", rank, *numbers[1:])
+        _show_row(line.selector, line.features, cells, widths)
+    for text in (item.interval_note + ".", item.friedman_sentence(), item.sentence()):
+        if text:
+            print(text)
+
+
+def _show_row(selector: str, features: str, cells: Sequence[str], widths: Sequence[int]) -> None:
+    row = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+    print(f"{selector:10} {features:14} {row}".rstrip())
 
 
 def _graph(file: Path | None, labels: Path | None) -> Any:
@@ -216,7 +234,8 @@ def _show(result: Recommendation, measured: dict[str, Any], top: int) -> None:
     graph = result.graph
     print(f"{graph.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {result.task_type}")
     print(f"Predicted {result.metric} with {result.level:.0%} intervals, from {result.known_graphs} known graphs;")
-    print(f"{result.known_configurations} configurations were ranked and none was trained.\n")
+    print(f"{result.known_configurations} configurations were ranked and none was trained. The order weighs more than")
+    print("the score: it is learned to put the best first, the score is forecast for each one alone.\n")
     width = max(len(c.name) for c in result.choices[:top])
     print(f"{'':>3} {'configuration':{width}} {'score':>6} {'interval':>15} {'seconds':>8}", end="")
     print(f" {'measured':>18}" if measured else "")
@@ -229,7 +248,9 @@ def _show(result: Recommendation, measured: dict[str, Any], top: int) -> None:
             spread = f" ± {got['half']:.3f}" if got["half"] is not None else ""
             line += f" {got['mean']:>10.3f}{spread}" if got["mean"] is not None else f" {'failed':>10}"
         print(line)
-    print("\nResembles: " + ", ".join(f"{name} (distance {distance:.3f})" for name, distance in result.nearest))
+    print("\nResembles (distance 0 the same, 1 the opposite):")
+    for name, distance in result.nearest:
+        print(f"  {distance:.3f} {name}")
     for text in (result.warning, *result.notes):
         if text:
             print(text)

@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphnetz._core.errors import UsageError, unknown_name
-from graphnetz._core.paths import atomic_write, slug
+from graphnetz._core.paths import atomic_write
 from graphnetz.selection.bank import FEATURE_SET, PerformanceBank
 from graphnetz.selection.scoring import METRICS, SelectionScores
 from graphnetz.selection.study import TestbedStudy, compare
@@ -32,6 +32,9 @@ FEATURE_SETS = ("regular", "graphlets", "compact", "regular+graphlets")
 _PAPER_NAMES = {"regular+graphlets": "reg+graphlets"}
 _GLEMOS_TASKS = {"link-pred": "link_pred", "node-class": "node_cls"}
 _FOLDS = 5
+if TYPE_CHECKING:
+    from graphnetz.selection.readers import Collection
+
 Beds = dict[tuple[str, str], dict[str, Testbed]]
 """Testbeds by (task, name) and feature set."""
 
@@ -61,7 +64,7 @@ def run_testbeds(
         every: dict[tuple[str, str], SelectionResult] = {}
         for features, bed in by_set.items():
             for selector in selectors:
-                every[selector, features] = _evaluated(selector, bed, out, f"{task} {name} {features}")
+                every[selector, features] = _evaluated(selector, bed, out)
                 score = every[selector, features].mean[metric]
                 say(f"{task}, {name}, {features}: {selector} {metric} {score:.3f}")
         first, bed = next(iter(by_set.items()))
@@ -97,12 +100,13 @@ def _standard(P: Any, M: Any, domains: Any) -> Iterator[Testbed]:
 
 def _bank_beds(bank: PerformanceBank) -> Beds:
     beds: Beds = {}
-    sides = {}
+    sides, families = {}, {}
     for task in bank.task_types:
         table = bank.matrix(task)
         domains = np.array([bank.graphs[name].domain for name in table.graphs])
         M = np.nan_to_num(table.M)
         sides[task] = (table.P, M, [item.name for item in table.configurations])
+        families[task] = domains
         for bed in _standard(table.P, M, domains):
             beds[task, bed.name] = {FEATURE_SET: bed}
         sizes = np.array([bank.graphs[name].nodes for name in table.graphs])
@@ -113,7 +117,8 @@ def _bank_beds(bank: PerformanceBank) -> Beds:
         for target in sides:
             if source != target:
                 name = f"{source} to {target}"
-                beds[name, "cross task"] = {FEATURE_SET: cross_task(sides[source], sides[target])}
+                bed = cross_task(sides[source], sides[target], test_domains=families[target])
+                beds[name, "cross task"] = {FEATURE_SET: bed}
     if not beds:
         raise UsageError("The package holds no bank. Collect one with 'graphnetz select collect --out DIR'.")
     return beds
@@ -124,26 +129,27 @@ def _glemos_beds(folder: Path, feature_sets: Sequence[str]) -> Beds:
 
     archive = next((p for p in (folder / "testbeds.tar.xz", folder / "testbeds") if p.exists()), folder)
     beds: Beds = {}
-    sides: dict[str, dict[str, Any]] = {}
     for features in feature_sets:
         label = _PAPER_NAMES.get(features, features)
+        sides: dict[str, Collection] = {}
         for theirs, task in _GLEMOS_TASKS.items():
             made = read_glemos(archive, folder / "metafeats.npz", task=theirs, features=features)
             for name, bed in glemos_testbeds(made, archive, task=theirs).items():
                 beds.setdefault((task, name), {})[label] = bed
-            sides.setdefault(features, {})[task] = (made.P, made.M, made.models)
+            sides[task] = made
         for source, target in (("node_cls", "link_pred"), ("link_pred", "node_cls")):
-            bed = cross_task(sides[features][source], sides[features][target])
+            a, b = sides[source], sides[target]
+            bed = cross_task((a.P, a.M, a.models), (b.P, b.M, b.models), test_domains=b.domains)
             note = "not comparable: 10 % masked, unidentified EGC columns left out"
             beds.setdefault((f"{source} to {target}", "cross task"), {})[label] = replace(bed, note=note)
     return beds
 
 
-def _evaluated(selector: str, bed: Testbed, out: Path | None, label: str) -> SelectionResult:
+def _evaluated(selector: str, bed: Testbed, out: Path | None) -> SelectionResult:
     """Evaluate, or read what an earlier call kept for the same selector, matrix and folds."""
     if out is None:
         return evaluate(selector, bed)
-    path = out / "evaluations" / f"{slug(label, length=120)}-{selector}-{_digest(bed)}.npz"
+    path = out / "evaluations" / f"{selector}-{_digest(bed)}.npz"
     if path.exists():
         return _kept(path, selector, bed)
     result = evaluate(selector, bed)
@@ -178,7 +184,10 @@ def write_studies(studies: Sequence[TestbedStudy], out: Path) -> None:
     """Write ``testbeds.json`` (sections) and ``testbeds.csv`` (one line per selector, set and testbed)."""
     from graphnetz.render.tables import csv_text
 
-    columns = ("task", "testbed", "selector", "features", "mean", "low", "high", "rank", "mrr", "ndcg1", "published")
+    columns = (
+        *("task", "testbed", "selector", "features", "mean", "low", "high", "rank", "mrr", "ndcg1", "train_seconds"),
+        *("published", "published_mrr", "published_ndcg1"),
+    )
     rows = [
         (item.task, item.testbed, *(getattr(line, key) for key in columns[2:]))
         for item in studies

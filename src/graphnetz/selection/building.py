@@ -1,20 +1,20 @@
-"""From a configuration to a PyTorch Geometric model, its source code, and a task to verify it on."""
+"""From a configuration to a PyTorch Geometric model and its source code."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from graphnetz._core.errors import UsageError
-from graphnetz.records import Task
-from graphnetz.selection.graph import Graph
 from graphnetz.selection.space import Configuration
-from graphnetz.selection.splits import node_split
 
 _CLASSES = {"GCN": "GCN", "GraphSAGE": "GraphSAGE", "GAT": "GAT", "GIN": "GIN"}
 """Methods that are one class of ``torch_geometric.nn.models``."""
 
+
+_WITHOUT_FEATURES = frozenset(
+    {"SpectralEmbedding", "GraRep", "Node2Vec", "LabelPropagation", "Jaccard", "ResourceAllocation", "AdamicAdar"}
+)
+"""Methods that never look at node features."""
 
 _RENAMED = {
     "hidden_channels": {"Node2Vec": "dimensions", "*": "width"},
@@ -56,8 +56,22 @@ def build_model(configuration: Configuration, in_channels: int, out_channels: in
     return spec.cls(in_channels, 32, out_channels, **spec.kwargs)
 
 
-def model_code(configuration: Configuration, in_channels: int, out_channels: int) -> str:
-    """Python source that builds the model of `build_model`."""
+def model_code(configuration: Configuration, in_channels: int, out_channels: int, *, learn_for: int = 0) -> str:
+    """Python source that builds the model of `build_model`.
+
+    With ``learn_for`` nodes it also makes the learned vectors that stand in for missing node features.
+    """
+    code = _model_code(configuration, in_channels, out_channels)
+    if not learn_for or configuration.method in _WITHOUT_FEATURES:
+        return code
+    return (
+        f"import torch\n{code}"
+        "# The graph has no node features: learn a vector per node together with the model.\n"
+        f"x = torch.nn.Embedding({learn_for}, {in_channels}).weight\n"
+    )
+
+
+def _model_code(configuration: Configuration, in_channels: int, out_channels: int) -> str:
     if configuration.method in _CLASSES:
         name = _CLASSES[configuration.method]
         arguments = ", ".join(f"{k}={v!r}" for k, v in _arguments(configuration, in_channels, out_channels).items())
@@ -92,36 +106,3 @@ def _arguments(configuration: Configuration, in_channels: int, out_channels: int
     ):
         out["hidden_channels"] += heads - out["hidden_channels"] % heads
     return {**out, **params}
-
-
-def graph_task(graph: Graph, task_type: str, *, epochs: int) -> Task:
-    """Return the graph as a task; without node features each node gets its log degree and a constant.
-
-    Nodes are split 64 / 16 / 20 for classification; pairs are split by the task type.
-    """
-    if task_type == "node_cls" and graph.labels is None:
-        raise UsageError("Node classification needs labels. Give a PyG Data with y, or as_graph(..., labels=...).")
-
-    def load(root: str | None = None) -> Any:  # noqa: ARG001 - loaders take the data folder
-        import torch
-        from torch_geometric.data import Data
-
-        rows = np.repeat(np.arange(graph.num_nodes), graph.simple_degree)
-        features = graph.features
-        if features is None:
-            features = np.stack([np.log1p(graph.simple_degree), np.ones(graph.num_nodes)], axis=1)
-        dense = features.toarray() if hasattr(features, "toarray") else features
-        data = Data(
-            x=torch.tensor(np.asarray(dense), dtype=torch.float32),
-            edge_index=torch.tensor(np.stack([rows, graph.indices])),
-        )
-        if graph.labels is not None:
-            data.y = torch.tensor(graph.labels)
-        if task_type == "node_cls":
-            for part, nodes in node_split(graph).items():
-                mask = torch.zeros(graph.num_nodes, dtype=torch.bool)
-                mask[torch.from_numpy(nodes)] = True
-                data[f"{part}_mask"] = mask
-        return data
-
-    return Task(graph.name, task_type, load, epochs, graph=graph.name)

@@ -90,7 +90,10 @@ def forecast(P: FloatArray, known: FloatArray, new: FloatArray, *, level: float 
     relative = relative[np.isfinite(relative)]
     rank = min(1.0, level * (1 + 1 / max(len(relative), 1)))
     half = float(np.quantile(relative, rank)) * own_error
-    return Forecast(mean, mean - half, mean + half, level)
+    # Shares such as accuracy and AUC cannot leave 0 to 1; losses, filed with a minus, are not shares.
+    low, high = (0.0, 1.0) if np.nanmin(P) >= 0 and np.nanmax(P) <= 1 else (-np.inf, np.inf)
+    below, above = np.clip(mean - half, low, high), np.clip(mean + half, low, high)
+    return Forecast(np.clip(mean, low, high), below, above, level)
 
 
 def expected_cost(cost: FloatArray, size: FloatArray, new_size: float) -> FloatArray:

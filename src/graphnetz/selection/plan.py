@@ -102,6 +102,12 @@ _VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("block_model", {"classes": 2, "degree": 12.0, "inside": 0.95, "signal": 0.05}),
     ("mixed_homophily", {"classes": 5, "degree": 3.0, "low": 0.8, "high": 1.0, "signal": 0.3}),
 )
+_LARGE = (
+    *((0, 5_000), (2, 10_000), (1, 10_000)), *((4, 10_000), (12, 5_000), (3, 5_000)),
+    *((6, 5_000), (22, 10_000), (15, 10_000)), *((8, 10_000), (10, 5_000), (5, 10_000)),
+)  # fmt: skip
+"""Large graphs, three per round: number of the variant and nodes; two of three have classes."""
+
 _CARRIED = (
     GraphSpec("digits", (("neighbours", 5),)),
     GraphSpec("digits", (("neighbours", 3),)),
@@ -124,6 +130,9 @@ def bank_graphs(task_type: str = "link_pred") -> tuple[GraphSpec, ...]:
         for number, (family, variant) in enumerate(_VARIANTS):
             size = SIZES[(number + turn) % len(SIZES)]
             out.append(GraphSpec(family, (("nodes", size), *variant.items()), 10 * number + turn))
+        for number, size in _LARGE[3 * turn : 3 * turn + 3]:
+            family, variant = _VARIANTS[number]
+            out.append(GraphSpec(family, (("nodes", size), *variant.items()), 10 * number + len(SIZES)))
         out.extend(_CARRIED[2 * turn : 2 * turn + 2])
     return tuple(spec for spec in out if task_type != "node_cls" or spec.labelled)
 

@@ -106,13 +106,17 @@ def read_glemos(
 
 
 def glemos_testbeds(collection: Collection, testbeds: str | Path, *, task: str) -> dict[str, Testbed]:
-    """Make every published testbed of one task; scores count observed entries only."""
+    """Make every published testbed of one task; scores count observed entries only.
+
+    The lightest mask, a tenth, is the matrix itself: "sparse 10%" learns from and is scored on
+    the same entries as "fully observed".
+    """
     made = {
         name: Testbed(name, collection.P, collection.M, collection.P, folds, domains=collection.domains, note=_MASKED)
         for name, folds in collection.splits.items()
     }
     source = _Tree(Path(testbeds))
-    for level in ("0.3", "0.5", "0.7", "0.9"):
+    for level in ("0.1", "0.3", "0.5", "0.7", "0.9"):
         base = f"partially-observed-testbed/{task}/map-sparsity-{level}"
         hidden = source.array(f"{base}/P_map-sparsity-{level}.npy")
         name = f"sparse {float(level):.0%}"

@@ -68,13 +68,16 @@ class Recommendation:
         return building.build_model(self._choice(position).configuration, *widths)
 
     def to_code(self, position: int = 0, *, in_channels: int | None = None, out_channels: int | None = None) -> str:
-        """Python source that builds the same model."""
+        """Python source that builds the same model, and inputs for it where the graph has no features."""
         widths = self._channels(in_channels, out_channels)
-        return building.model_code(self._choice(position).configuration, *widths)
+        bare = self.graph.num_nodes if self.graph.features is None else 0
+        return building.model_code(self._choice(position).configuration, *widths, learn_for=bare)
 
     def to_task(self, *, epochs: int = 300) -> Task:
-        """Return this graph as a task that the benchmark runs: verify the shortlist by training it."""
-        return building.graph_task(self.graph, self.task_type, epochs=epochs)
+        """Return this graph as a task that the benchmark runs, split and fed as the graphs of the bank were."""
+        from graphnetz.selection.collect import measured_task
+
+        return measured_task(self.graph, self.task_type, epochs=epochs)
 
     def to_section(self) -> Section:
         """Return the recommendation as a section of a page."""

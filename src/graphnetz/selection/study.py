@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -14,7 +15,15 @@ import numpy.typing as npt
 from graphnetz._core.errors import UsageError
 from graphnetz.records import Section, Table
 from graphnetz.selection.testbeds import SelectionResult, Testbed, evaluate
-from graphnetz.stats import FriedmanResult, friedman, interval, rank_rows, wilcoxon_holm
+from graphnetz.stats import (
+    FriedmanResult,
+    Interval,
+    cluster_interval,
+    friedman,
+    interval,
+    rank_rows,
+    wilcoxon_holm,
+)
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -33,6 +42,8 @@ class SelectorLine:
     ndcg1: float
     train_seconds: float
     published: float = float("nan")
+    published_mrr: float = float("nan")
+    published_ndcg1: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,11 @@ class SelectorPair:
 
 @dataclass(frozen=True, eq=False)
 class TestbedStudy:
-    """What one testbed says about the selectors. Testbeds share a matrix: never pool them."""
+    """What one testbed says about the selectors. Testbeds share a matrix: never pool them.
+
+    ``omnibus`` is Friedman's test with graphs as blocks, ``omnibus_domains`` the same with domain means
+    as blocks, a check against graphs that resemble each other; None with fewer than three selectors.
+    """
 
     __test__ = False
 
@@ -61,17 +76,22 @@ class TestbedStudy:
     lines: tuple[SelectorLine, ...]
     pairs: tuple[SelectorPair, ...]
     omnibus: FriedmanResult | None
+    omnibus_domains: FriedmanResult | None = None
+    features: str = ""
+    interval_note: str = ""
     results: Mapping[str, SelectionResult] = field(default_factory=dict, repr=False)
 
     def to_section(self) -> Section:
         """Return the study as a section of a page."""
         columns = (
-            "selector", "features", self.metric, "low", "high", "mean rank", "MRR", "NDCG@1", "seconds", "published",
+            "selector", "features", self.metric, "low", "high", "mean rank", "MRR", "NDCG@1", "seconds",
+            f"published {self.metric}", "published MRR", "published NDCG@1",
         )  # fmt: skip
         rows = tuple(
             (
                 line.selector, line.features, *(_short(v) for v in (line.mean, line.low, line.high, line.rank)),
                 *(_short(v) for v in (line.mrr, line.ndcg1, line.train_seconds, line.published)),
+                *(_short(v) for v in (line.published_mrr, line.published_ndcg1)),
             )
             for line in self.lines
         )  # fmt: skip
@@ -83,9 +103,9 @@ class TestbedStudy:
             name=f"selection-{self.task}-{self.testbed}".replace(" ", "-"),
             title=f"Selectors, {self.task}, {self.testbed}",
             verdict=self.sentence(),
-            paragraphs=tuple(filter(None, (self.note, "Blocks are graphs. " + PUBLISHED_NOTE))),
+            paragraphs=tuple(filter(None, (self.note, self.friedman_sentence(), PUBLISHED_NOTE))),
             tables=(
-                Table(columns, rows, f"Mean {self.metric} over {self.graphs} graphs with 95 % intervals."),
+                Table(columns, rows, f"Mean {self.metric} over {self.graphs} graphs; {self.interval_note}."),
                 Table(
                     ("first", "second", "difference", "adjusted p", "adjusted p over domains", "differ"),
                     told,
@@ -95,17 +115,27 @@ class TestbedStudy:
             level="info",
         )
 
+    def friedman_sentence(self) -> str:
+        """Say whether the selectors rank alike, over graphs and over domains; empty without a test."""
+        said = [
+            f"over {test.n} {blocks}: F = {test.f:.4g}, p = {test.p:.2g}"
+            for test, blocks in ((self.omnibus, "graphs"), (self.omnibus_domains, "domains"))
+            if test is not None
+        ]
+        return f"Friedman's test {'; '.join(said)}." if said else ""
+
     def sentence(self) -> str:
-        """Say which selectors lead and cannot be told apart from the best."""
-        best = self.lines[0]
-        with_best = [best.selector]
+        """Say which selectors lead and cannot be told apart from the best, on the first feature set."""
+        best = next(line.selector for line in self.lines if line.features == self.features)
+        with_best = [best]
         for pair in self.pairs:
-            if best.selector in (pair.first, pair.second) and not pair.differ:
-                with_best.append(pair.second if pair.first == best.selector else pair.first)
+            if best in (pair.first, pair.second) and not pair.differ:
+                with_best.append(pair.second if pair.first == best else pair.first)
+        where = f" with {self.features} features" if self.features else ""
         if len(with_best) == 1:
-            return f"{best.selector} has the best mean {self.metric}, and the tests tell it from every other selector."
+            return f"{best} has the best mean {self.metric}{where}, and the tests tell it from every other selector."
         others = ", ".join(with_best[1:])
-        return f"{best.selector} has the best mean {self.metric}; the tests do not tell it from {others}."
+        return f"{best} has the best mean {self.metric}{where}; the tests do not tell it from {others}."
 
 
 PUBLISHED_NOTE = "Published figures: Park et al., 2023 (GLEMOS), Tables 5 to 14, same feature set where given."
@@ -161,37 +191,61 @@ def compare(
     names = list(main)
     table = np.stack([getattr(main[name].scores, metric) for name in names], axis=1)
     table = table[np.isfinite(table).all(axis=1)]
-    omnibus, mean_ranks = None, np.full(len(names), np.nan)
+    mean_ranks = np.full(len(names), np.nan)
     if len(names) > 1 and len(table) > 1:
-        ranks = rank_rows(table, [better] * len(table))
-        mean_ranks = ranks.mean(axis=0)
-        omnibus = friedman(ranks, alpha=alpha) if len(names) > 2 else None
+        mean_ranks = rank_rows(table, [better] * len(table)).mean(axis=0)
+    by_domain = _domain_table(main, metric)
+    spans = {key: _span(result, metric) for key, result in every.items()}
     position = {name: float(mean_ranks[i]) for i, name in enumerate(names)}
     lines = []
     for (name, features), result in every.items():
-        span = interval(getattr(result.scores, metric))
+        span = spans[name, features]
+        paper = partial(published_value, bed.name, task, features or "regular", selector=name)
         lines.append(
             SelectorLine(
                 name, features, span.mean, span.low, span.high,
                 position[name] if main.get(name) is result else float("nan"),
                 result.mean["mrr"], result.mean["ndcg1"], max(result.train_seconds),
-                published_value(bed.name, task, features or "regular", metric, name),
+                *(paper(metric=key) for key in (metric, "mrr", "ndcg1")),
             )
         )  # fmt: skip
     lines.sort(key=lambda line: -line.mean if better else line.mean)
     return TestbedStudy(
-        bed.name, task, bed.note, metric, len(table), tuple(lines), _pairs(main, table, metric, alpha), omnibus, main
-    )
+        bed.name, task, bed.note, metric, len(table), tuple(lines),
+        _pairs(names, table, by_domain, better=better, alpha=alpha),
+        omnibus=_omnibus(table, better=better, alpha=alpha),
+        omnibus_domains=_omnibus(by_domain, better=better, alpha=alpha),
+        features=next(features for (_, features), result in every.items() if result is main[names[0]]),
+        interval_note=_interval_note(spans), results=main,
+    )  # fmt: skip
+
+
+def _span(result: SelectionResult, metric: str) -> Interval:
+    """Interval that resamples domains; without two domains, Student's over graphs."""
+    values = getattr(result.scores, metric)
+    if result.domains is None or len(np.unique(result.domains[np.isfinite(values)])) < 2:
+        return interval(values)
+    return cluster_interval(values, result.domains)
+
+
+def _interval_note(spans: Mapping[Any, Interval]) -> str:
+    first = next(iter(spans.values()))
+    how = "resampling domains" if first.method == "cluster_bootstrap" else "over graphs (Student's t; one domain)"
+    return f"95 % intervals by {how}" + (f"; {first.reason}" if first.reason else "")
+
+
+def _omnibus(blocks: FloatArray | None, *, better: bool, alpha: float) -> FriedmanResult | None:
+    if blocks is None or len(blocks) < 2 or blocks.shape[1] < 3:
+        return None
+    return friedman(rank_rows(blocks, [better] * len(blocks)), alpha=alpha)
 
 
 def _pairs(
-    main: Mapping[str, SelectionResult], table: FloatArray, metric: str, alpha: float
+    names: Sequence[str], table: FloatArray, by_domain: FloatArray | None, *, better: bool, alpha: float
 ) -> tuple[SelectorPair, ...]:
-    names, better = list(main), metric != "regret"
     if len(names) < 2 or len(table) < 2:
         return ()
     tests = wilcoxon_holm(table, [better] * len(table), alpha)
-    by_domain = _domain_table(main, metric)
     coarse = None
     if by_domain is not None and len(by_domain) > 1:
         coarse = wilcoxon_holm(by_domain, [better] * len(by_domain), alpha)

@@ -6,7 +6,14 @@ from graphnetz.stats.corrections import CORRECTIONS, adjust
 from graphnetz.stats.equivalence import TostResult, tost
 from graphnetz.stats.futility import look_schedule, predictive_power
 from graphnetz.stats.hierarchical import HierarchicalResult, hierarchical
-from graphnetz.stats.intervals import INTERVALS, Interval, binomial_error, corrected_interval, interval
+from graphnetz.stats.intervals import (
+    INTERVALS,
+    Interval,
+    binomial_error,
+    cluster_interval,
+    corrected_interval,
+    interval,
+)
 from graphnetz.stats.paired import PAIRED_TESTS, PairedTest, TestOutcome, paired_test
 from graphnetz.stats.power import (
     PowerResult,
@@ -53,6 +60,7 @@ __all__ = [
     "adjust",
     "bayes_signed_rank",
     "binomial_error",
+    "cluster_interval",
     "corrected_interval",
     "decide",
     "friedman",

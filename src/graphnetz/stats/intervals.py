@@ -110,6 +110,41 @@ def corrected_interval(x: npt.ArrayLike, test_ratio: float, level: float = 0.95)
     return Interval(values.size, mean, std, sem, mean - half, mean + half, half, level, "corrected_t", reason)
 
 
+def cluster_interval(
+    x: npt.ArrayLike, clusters: npt.ArrayLike, *, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0
+) -> Interval:
+    """Return the mean of ``x`` with a percentile interval that resamples whole clusters.
+
+    Values of one cluster are not independent of each other, so clusters are drawn with replacement and
+    every value of a drawn one counts (Davison and Hinkley 1997, section 3.8). ``sem`` is the standard
+    deviation of the resampled means; NaN entries of ``x`` are dropped.
+    """
+    check_share(level, "level")
+    values, labels = np.asarray(x, dtype=np.float64), np.asarray(clusters)
+    if values.shape != labels.shape or values.ndim != 1:
+        raise UsageError(f"There are {values.size} values and {labels.size} cluster labels. Give one label per value.")
+    known = np.isfinite(values)
+    values, labels = values[known], labels[known]
+    method = "cluster_bootstrap"
+    if values.size < 2:
+        return _undefined(values, level, method)
+    mean, std, _ = _moments(values)
+    number = np.unique(labels, return_inverse=True)[1]
+    sums, sizes = np.bincount(number, values), np.bincount(number)
+    count = len(sizes)
+    if count < 2:
+        reason = "all values belong to one cluster, so the interval is undefined"
+        return Interval(values.size, mean, std, math.nan, math.nan, math.nan, math.nan, level, method, reason)
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=n_resamples)
+    means = (drawn @ sums) / (drawn @ sizes)
+    low, high = (float(v) for v in np.quantile(means, [(1 - level) / 2, (1 + level) / 2]))
+    reason = f"bootstrap intervals are too narrow below {BOOTSTRAP_MIN} clusters (here {count})"
+    return Interval(
+        values.size, mean, std, float(means.std()), low, high, (high - low) / 2, level, method,
+        reason if count < BOOTSTRAP_MIN else "",
+    )  # fmt: skip
+
+
 def binomial_error(accuracy: float, n_test: int) -> float:
     """Return the standard error of an accuracy that comes from the finite test set alone.
 
