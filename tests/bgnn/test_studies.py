@@ -1,5 +1,6 @@
 """The studies as suites: tasks, models, budgets, and the published figures beside ours."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -8,13 +9,16 @@ import pytest
 
 from graphnetz._core.errors import UsageError
 from graphnetz.benchmark.config import load_config
+from graphnetz.benchmark.plan import make_plan
 from graphnetz.benchmark.studies import beside, studies, study
 from graphnetz.benchmark.study_tables import CYCLES, EDGES, LARGE_BUDGET, RUNS, SMALL_BUDGET
+from graphnetz.benchmark.worker import Workbench
 from graphnetz.cli.app import run_app
 from graphnetz.cli.studies import study_arguments
 from graphnetz.datasets import SUITES
-from graphnetz.datasets.bgnn import PROTOCOLS, SIZES, STUDIES, study_task
+from graphnetz.datasets.bgnn import PROTOCOLS, RATES, SIZES, STUDIES, study_task
 from graphnetz.metrics import METRICS
+from graphnetz.models import MODELS
 from graphnetz.records import CellResult, Plateau
 from graphnetz.report import BenchmarkReport, TaskInfo
 from graphnetz.stats import welch_interval
@@ -55,6 +59,25 @@ def test_protocols_are_the_published_ones(name, request):
         assert ours["schedule"] == Plateau(train["lr_reduce_factor"], train["lr_schedule_patience"], train["min_lr"])
         if name not in ("wikics", "ogbl_collab"):  # one graph: the engine trains on all of it
             assert ours["batch_size"] == train["batch_size"]
+
+
+@pytest.mark.parametrize("name", sorted(RATES))
+def test_rates_of_every_model_are_the_published_ones(name, shared_reference):
+    configs = json.loads((shared_reference / "benchmarking_gnns_configs.json").read_text())
+    theirs = {c["model"]: c["train"]["init_lr"] for c in configs if c["dataset"] == name.upper()}
+    ours = {model.removeprefix("bgnn.").lower(): rate for model, rate in RATES[name].items()}
+    assert ours.pop("gcn-vanilla") == ours["gcn"]
+    assert {model.lower(): rate for model, rate in theirs.items()} == ours
+
+
+def test_a_model_takes_the_rate_of_its_task_unless_the_caller_names_one():
+    task = dataclasses.replace(
+        study_task("csl"), name="rated", protocol={"lr": 1e-3}, model_protocol={"bgnn.GIN": {"lr": 7e-3}}
+    )
+    bench = Workbench({"rated": task}, {name: MODELS[name] for name in ("bgnn.GIN", "bgnn.GAT")}, "nowhere")
+    rates = {cell.model: cell.protocol.lr for cell in make_plan(bench, (0,), protocol={}).cells}
+    assert rates == {"bgnn.GIN": 7e-3, "bgnn.GAT": 1e-3}
+    assert {cell.protocol.lr for cell in make_plan(bench, (0,), protocol={"lr": 0.1}).cells} == {0.1}
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not beside the project")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch_geometric.data import Data
+
 from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError, unknown_name
 from graphnetz.benchmark.budgets import BudgetCheck
 from graphnetz.benchmark.keys import CellKeys
@@ -134,7 +136,7 @@ def make_plan(
         if first is None:
             absent |= {(task.name, model): unavailable[task.name] for model in workbench.specs}
             continue
-        info[task.name] = task_info(task, first)
+        info[task.name] = task_info(task, first, splits=fixed_splits(_held(workbench, task.name, None)))
         if (size := _graph_size(first)) is not None:
             sizes[task.name] = size
         data_key = keys.data(task, functools.partial(_held, workbench, task.name))
@@ -142,7 +144,7 @@ def make_plan(
             if not spec.serves(task.task_type):
                 absent[task.name, name] = f"{name} does not serve {task.task_type}"
                 continue
-            merged = {**protocol, **(model_protocol or {}).get(name, {})}
+            merged = {**task.model_protocol.get(name, {}), **protocol, **(model_protocol or {}).get(name, {})}
             resolved = resolve_protocol(task, merged, epochs=epochs)
             budgets.look(task, name, spec, first.dims, resolved)
             if resolved.batch_nodes is not None:
@@ -206,7 +208,17 @@ def _cell(
     return Cell(key, task.name, model, seed, protocol)
 
 
-def task_info(task: Task, split: Split) -> TaskInfo:
+def fixed_splits(dataset: Any) -> int:
+    """How many splits a dataset carries for the seeds to take in turn; 0 where it has none, or one for all."""
+    splits = getattr(dataset, "splits", None)
+    if isinstance(splits, Sequence):
+        return len(splits) if len(splits) > 1 else 0
+    listed = dataset is not None and not isinstance(dataset, Data) and len(dataset) == 1
+    mask = getattr(dataset[0] if listed else dataset, "train_mask", None)
+    return int(mask.size(1)) if mask is not None and mask.dim() == 2 and mask.size(1) > 1 else 0
+
+
+def task_info(task: Task, split: Split, *, splits: int = 0) -> TaskInfo:
     """What the report must know of a task even when every cell of it failed."""
     metric = f"test_{split.metric}"
     return TaskInfo(
@@ -219,4 +231,5 @@ def task_info(task: Task, split: Split) -> TaskInfo:
         category=task.category or "",
         task_type=task.task_type,
         n_test=split.n_test,
+        splits=splits,
     )

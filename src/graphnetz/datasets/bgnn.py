@@ -55,6 +55,16 @@ PROTOCOLS: Mapping[str, Mapping[str, Any]] = {
 }
 """Batch size, first rate, patience and last rate as published."""
 
+_RATED = ("MLP", "GCN", "GCN-vanilla", "GraphSAGE", "MoNet", "GAT", "GatedGCN", "GIN", "RingGNN", "3WLGNN")
+RATES: Mapping[str, Mapping[str, float]] = {
+    name: {f"bgnn.{model}": rate for model, rate in zip(_RATED, rates, strict=True)}
+    for name, rates in (
+        ("enzymes", (1e-3, 7e-4, 7e-4, 7e-4, 1e-3, 1e-3, 7e-4, 7e-3, 1e-4, 1e-3)),
+        ("dd", (1e-4, 7e-4, 7e-4, 1e-3, 1e-5, 5e-5, 1e-5, 1e-3, 1e-4, 1e-4)),
+    )
+}
+"""First rate of every model where the paper chose one for each; other models take that of `PROTOCOLS`."""
+
 METRIC: Mapping[str, str] = {
     "pattern": "balanced_acc",
     "cluster": "balanced_acc",
@@ -133,6 +143,7 @@ def study_task(name: str, *, size: Size = "published", pe: bool = False, train: 
         epochs=epochs,
         metric=METRIC.get(name),
         protocol={**PROTOCOLS[name], **changes},
+        model_protocol={model: {"lr": rate} for model, rate in RATES.get(name, {}).items()},
         transform=Positions(POSITIONS[name]) if pe else None,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,8 @@ class ScoreTable:
     greater_is_better, metrics, replication, test_ratio, blocks
         One entry per task: direction, headline key, what a seed varies, n_test / n_train (NaN when
         unknown), and the graph the task stands on.
+    splits
+        One entry per task: how many fixed splits its seeds take in turn, 0 when every seed has its own.
     """
 
     tasks: tuple[str, ...]
@@ -34,12 +36,15 @@ class ScoreTable:
     test_ratio: tuple[float, ...]
     blocks: tuple[str, ...]
     reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    splits: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         shape = (len(self.tasks), len(self.models), len(self.seeds))
         if self.values.shape != shape:
             raise UsageError(f"values has shape {self.values.shape}, tasks x models x seeds need {shape}.")
-        for name in ("greater_is_better", "metrics", "replication", "test_ratio", "blocks"):
+        if not self.splits:
+            object.__setattr__(self, "splits", (0,) * len(self.tasks))
+        for name in ("greater_is_better", "metrics", "replication", "test_ratio", "blocks", "splits"):
             if len(getattr(self, name)) != len(self.tasks):
                 raise UsageError(f"{name} needs one entry per task ({len(self.tasks)}).")
         for name in ("tasks", "models", "seeds"):
@@ -53,10 +58,16 @@ class ScoreTable:
         return scores
 
     def paired(self, task: str, a: str, b: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Scores of two models on the seeds that both have."""
+        """Scores of two models on the seeds that both have; seeds that share a fixed split are averaged first."""
         x, y = self.cell(task, a), self.cell(task, b)
         both = np.isfinite(x) & np.isfinite(y)
+        x, y = (self.by_split(task, np.where(both, row, np.nan)) for row in (x, y))
+        both = np.isfinite(x)
         return x[both], y[both]
+
+    def by_split(self, task: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """One value per fixed split out of one per seed; see `split_means`."""
+        return split_means(values, self.seeds, self.splits[self.tasks.index(task)])
 
     def present(self, task: str) -> tuple[str, ...]:
         """Models with at least one value on ``task``."""
@@ -75,3 +86,19 @@ class ScoreTable:
         total = np.where(finite, self.values, 0.0).sum(axis=2)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(count > 0, total / count, np.nan)
+
+
+def split_means(values: npt.NDArray[np.float64], seeds: Sequence[int], splits: int) -> npt.NDArray[np.float64]:
+    """Return the mean over the seeds of every split, where ``seed % splits`` says which split a seed took.
+
+    Runs on one fold differ by their initial weights only and are no further folds: a test that counts them as such
+    is too bold. Values come back as they are when no two seeds share a split, or when ``splits`` is 0.
+    """
+    number = np.asarray(seeds) % splits if splits else np.arange(len(seeds))
+    if np.unique(number).size == number.size:
+        return values
+    means = np.full(splits, np.nan)
+    for split in np.unique(number):
+        there = values[(number == split) & np.isfinite(values)]
+        means[split] = there.mean() if there.size else np.nan
+    return means

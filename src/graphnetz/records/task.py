@@ -64,6 +64,9 @@ class Task:
         Key of the headline metric; None takes the first one the task type declares.
     protocol
         Overrides of the protocol for this task, such as ``{"lr": 1e-3}``.
+    model_protocol
+        The same for single models of this task, by name: ``{"GIN": {"lr": 7e-3}}``. What the caller
+        of a run asks for wins over both.
     graph
         Identity of the underlying graph: two tasks with the same one are dependent blocks.
     """
@@ -79,6 +82,7 @@ class Task:
     transform: Callable[[Any], Any] | None = field(default=None, compare=False)
     category: str | None = None
     graph: str | None = None
+    model_protocol: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
 
     @property
     def seeded(self) -> bool:

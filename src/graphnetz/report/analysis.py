@@ -132,7 +132,7 @@ def cell_stats(
             x = table.values[t, m]
             at = level if level_of is None else level_of(int(np.isfinite(x).sum()))
             plain = interval(x, level=at, method=method, n_resamples=n_resamples, seed=seed)
-            fixed = corrected_interval(x, table.test_ratio[t], at) if shared else None
+            fixed = corrected_interval(table.by_split(task, x), table.test_ratio[t], at) if shared else None
             out.append(CellStat(task, model, plain, fixed, table.reasons.get((task, model), "")))
     return out
 
@@ -174,7 +174,7 @@ def _pairs(table: ScoreTable, t: int) -> list[tuple[str, str]]:
 
 
 def _test(table: ScoreTable, t: int, a: str, b: str, *, alpha: float, method: str) -> Comparison:
-    x, y = table.values[t, table.models.index(a)], table.values[t, table.models.index(b)]
+    x, y = table.paired(table.tasks[t], a, b)
     level = 1 - alpha
     found = paired_test(x, y, method=method, level=level, test_ratio=table.test_ratio[t])
     shared = table.replication[t] in SHARED_DATA

@@ -152,7 +152,7 @@ def cells_frame(report: ReportData) -> pd.DataFrame:
 
 
 _DECLARED = (
-    "metric", "greater_is_better", "replication", "test_ratio", "block", "category", "task_type", "n_test",
+    "metric", "greater_is_better", "replication", "test_ratio", "block", "category", "task_type", "n_test", "splits",
 )  # fmt: skip
 
 

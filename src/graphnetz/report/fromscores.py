@@ -14,7 +14,9 @@ from graphnetz.records import CellResult
 from graphnetz.report.info import TaskInfo
 
 REQUIRED = ("task", "model", "seed", "score")
-_OPTIONAL = {"replication": "init", "test_ratio": math.nan, "block": "", "category": "", "task_type": "", "n_test": 0}
+_OPTIONAL = {
+    "replication": "init", "test_ratio": math.nan, "block": "", "category": "", "task_type": "", "n_test": 0, "splits": 0,
+}  # fmt: skip
 _TRUE = {"true", "1", "yes", "up", "higher"}
 _FALSE = {"false", "0", "no", "down", "lower"}
 
@@ -24,7 +26,7 @@ def parse_scores(frame: Any) -> dict[str, Any]:
 
     Columns task, model, seed, score; metric (a history key, ``score`` when absent) and
     greater_is_better, which may be left out for declared metrics; optionally replication,
-    test_ratio, block, category, task_type and n_test.
+    test_ratio, block, category, task_type, n_test and splits.
     """
     data = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
     missing = [name for name in REQUIRED if name not in data.columns]
@@ -86,6 +88,7 @@ def _info(task: str, group: pd.DataFrame) -> TaskInfo:
         category=str(extra["category"]),
         task_type=str(extra["task_type"]),
         n_test=int(extra["n_test"]),
+        splits=int(extra["splits"]),
     )
 
 

@@ -35,6 +35,8 @@ class TaskInfo:
         The graph the task stands on; two tasks with the same one are dependent.
     category, task_type, n_test
         For headings, and for the error of a finite test set (0: unknown).
+    splits
+        How many fixed splits (folds, mask columns) the seeds take in turn; 0 when every seed has its own.
     """
 
     metric: str
@@ -46,6 +48,7 @@ class TaskInfo:
     category: str = ""
     task_type: str = ""
     n_test: int = 0
+    splits: int = 0
 
     def __post_init__(self) -> None:
         if self.replication not in REPLICATIONS:

@@ -89,6 +89,7 @@ def build_scores(
         test_ratio=tuple(info.test_ratio for info in infos),
         blocks=tuple(info.block or name for name, info in tasks.items()),
         reasons=dict(reasons),
+        splits=tuple(info.splits for info in infos),
     )
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from graphnetz._core.errors import UsageError
 from graphnetz.records import CellResult, Table
+from graphnetz.records.scores import split_means
 from graphnetz.report.info import SHARED_DATA, TaskInfo
 from graphnetz.report.jsonio import results_config
 from graphnetz.stats import PAIRED_TESTS, adjust, paired_test
@@ -133,7 +134,8 @@ def _change(
     info = first.task_info[task]
     corrected = info.replication in SHARED_DATA and math.isfinite(info.test_ratio)
     how = "corrected_t" if corrected else method
-    test = paired_test(y, x, method=how, level=1 - alpha, test_ratio=info.test_ratio)
+    folds = [split_means(row, seeds, info.splits) for row in (y, x)]
+    test = paired_test(*folds, method=how, level=1 - alpha, test_ratio=info.test_ratio)
     base = (float(x.mean()), float(y.mean()), float((y - x).mean()))
     same = bool((x == y).all())
     p = math.nan if same else test.p

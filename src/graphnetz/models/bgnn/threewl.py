@@ -32,7 +32,8 @@ class Pointwise(nn.Module):
 
 
 def _perceptron(wide_in: int, width: int) -> nn.Sequential:
-    return nn.Sequential(Pointwise(wide_in, width), nn.ReLU(), Pointwise(width, width), nn.ReLU())
+    # In place: the pair tensors are large, and neither the product before nor the ReLU needs its input again.
+    return nn.Sequential(Pointwise(wide_in, width), nn.ReLU(True), Pointwise(width, width), nn.ReLU(True))
 
 
 class Block(nn.Module):
@@ -55,6 +56,11 @@ class Block(nn.Module):
 
 def extremes(dense: DenseBatch, x: Tensor) -> Tensor:
     """Largest diagonal and largest off-diagonal entry of every channel, side by side."""
+    if dense.full and x.size(-1) > 1:  # nothing to hide: both are views, without a masked copy of the tensor
+        nodes = x.size(-1)
+        # One row less of one column more: the diagonal is then the last column, behind the first entry.
+        shifted = x.flatten(-2)[..., 1:].unflatten(-1, (nodes - 1, nodes + 1))
+        return torch.cat([x.diagonal(dim1=-2, dim2=-1).amax(-1), shifted[..., :-1].amax((-1, -2))], dim=1)
     low = torch.finfo(x.dtype).min
     on_diagonal = x.diagonal(dim1=-2, dim2=-1)
     diagonal = on_diagonal.masked_fill(dense.mask.unsqueeze(1) == 0, low).amax(-1)
