@@ -204,7 +204,7 @@ def sage_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool =
 def gin_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = False) -> Tensor:
     """Return what a GINConv returns (Xu et al., 2019)."""
     dense = x.to_dense() if isinstance(x, SparseFeatures) else x
-    own = (1 + conv.eps) * dense[: structure.num_dst]
+    own = (1 + conv.eps) * cast(Tensor, _first_rows(dense, structure))
     if constant and not dense.requires_grad:
         return cast(Tensor, conv.nn(propagated_features(structure, dense, kind="sum") + own))
     return cast(Tensor, conv.nn(fn.sum_aggregate(structure, dense, base=own)))
