@@ -56,7 +56,7 @@ def test_shipped_values_of_adamic_adar_are_those_of_networkx(bank, family):
     seen.add_nodes_from(range(graph.num_nodes))
     seen.add_edges_from(split["train"].tolist())
     pairs = np.concatenate([split["test"], split["test_negative"]])
-    scores = [value for _, _, value in nx.adamic_adar_index(seen, map(tuple, pairs.tolist()))]
+    scores = [value for _, _, value in nx.adamic_adar_index(seen, [tuple(pair) for pair in pairs.tolist()])]
     wanted = roc_auc_score(np.arange(len(pairs)) < len(split["test"]), scores)
     (record,) = (
         r for r in bank.records
