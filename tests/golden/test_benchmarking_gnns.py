@@ -55,8 +55,9 @@ def adjusted(report, task_name, better, worse):
 
 
 # --- Positional encodings, the small size of the suite: 1,000 graphs of CYCLES at 1e-3 instead of 1e-4 (our own
-# generator), 500 of GraphTheoryProp, 40 epochs, the rate halved after four epochs without progress. The encoding stands
-# in place of the constant feature of CYCLES and is added to the features of GraphTheoryProp, as published.
+# generator), 500 of GraphTheoryProp, 40 epochs, the rate halved after four (GraphTheoryProp: one) epochs without
+# progress. The encoding stands in place of the constant feature of CYCLES and is added to the features of
+# GraphTheoryProp, as published.
 
 
 def helped(report, plain, encoded, models, *, lower=False):

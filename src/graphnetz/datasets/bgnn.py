@@ -83,7 +83,7 @@ SMALL: Mapping[str, tuple[Mapping[str, Any], int, Mapping[str, Any]]] = {
     "graph_theory_prop": (
         {"train": 500, "val": 100, "test": 300},
         40,
-        {"schedule": Plateau(patience=4, min_lr=1e-6)},
+        {"schedule": Plateau(patience=1, min_lr=1e-6)},
     ),
     "pattern": ({"train": 1000, "val": 100, "test": 200}, 8, {"batch_size": 16}),
     "cluster": ({"train": 1000, "val": 100, "test": 200}, 8, {"batch_size": 16}),
