@@ -4,6 +4,9 @@ The short form trains a few epochs at a small budget; the published budget and l
 ``make golden`` (five folds, one seed each).
 """
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -27,11 +30,11 @@ BLIND = [
 SOLVING = ["bgnn.GCN", "bgnn.GAT", "bgnn.GatedGCN", "bgnn.GIN", "bgnn.GraphSAGE"]
 
 
-def accuracies(models, *, epochs, transform=None, seeds=FOLDS, **protocol):
-    task = task_from_dataset("csl", "graph_cls", csl(0), epochs=epochs)
+def accuracies(models, *, epochs, transform=None, seeds=FOLDS, copies=15, out=None, **protocol):
+    task = task_from_dataset("csl", "graph_cls", csl(0, copies=copies), epochs=epochs)
     kwargs = {} if transform is None else {"pe_mode": "replace"}
     report = run_benchmark(
-        models=models, tasks=[task], seeds=seeds, backend="serial", verbose=False, transform=transform,
+        models=models, tasks=[task], seeds=seeds, backend="serial", verbose=False, transform=transform, out=out,
         protocol={"batch_size": 5, "lr": 5e-4, **protocol}, model_kwargs=dict.fromkeys(models, kwargs),
     )  # fmt: skip
     assert {cell.status for cell in report.results} == {"ok"}
@@ -70,7 +73,14 @@ def test_published_budget_with_laplacian_positions(name):
 @pytest.mark.golden
 @pytest.mark.timeout(14400)
 def test_published_budget_3wl_needs_no_positions():
-    # It learns slowly: half of the classes after 45 epochs, and the published runs took about 475 per fold (Table 10,
-    # total over seconds per epoch). All graphs of a class are isomorphic, so training and test accuracy are equal.
-    found = accuracies(["bgnn.3WLGNN"], budget=100_000, epochs=500, schedule=Plateau(0.5, 15, 1e-6))["bgnn.3WLGNN"]
-    assert np.median(found) >= 0.9
+    # All graphs of a class are isomorphic: training and test accuracy are equal, and five copies of each instead of
+    # fifteen leave out renumberings only. The published runs took about 475 epochs of 18 steps per fold at 5e-4
+    # (Table 10, total over seconds per epoch); this is 250 epochs of three steps at 1e-3 in batches of ten instead of
+    # five: with fewer graphs per batch the classes it happens to hold drown what tells them apart.
+    kept = os.environ.get("GRAPHNETZ_GOLDEN")
+    name = "bgnn.3WLGNN"
+    found = accuracies(
+        [name], copies=5, out=Path(kept, "csl-3wl") if kept else None, budget=100_000, epochs=250, batch_size=10,
+        lr=1e-3, eval_every=5, schedule=Plateau(0.5, 3, 1e-6),
+    )[name]  # fmt: skip
+    assert np.median(found) >= 0.9, found

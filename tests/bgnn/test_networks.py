@@ -12,7 +12,9 @@ from graphnetz._core.errors import UsageError
 from graphnetz.datasets.generators.symmetric import csl
 from graphnetz.models import MODELS, bgnn
 from graphnetz.models.bgnn import _dense
+from graphnetz.models.bgnn._dense import DenseBatch
 from graphnetz.models.bgnn._frame import MLPReadout
+from graphnetz.models.bgnn.threewl import extremes
 from graphnetz.tasktypes import Dims
 from graphnetz.tasktypes.packing import pack
 
@@ -221,3 +223,17 @@ def test_skip_links_are_bit_for_bit_the_same_to_message_passing(name):
     model = spec.build("graph_cls", Dims(1, 10, vocabulary=(1,)), 8)
     out = settle(model, batch)(batch)
     assert torch.equal(out, out[:1].expand_as(out))
+
+
+def test_extremes_of_equal_sizes_skip_the_mask_and_change_nothing():
+    x = torch.randn(2, 5, 4, 4, requires_grad=True)
+    index = torch.arange(2)
+    found = []
+    for full in (True, False):
+        dense = DenseBatch(x, torch.ones(2, 4), index, index, index, index, full=full)
+        out = extremes(dense, x)
+        (slope,) = torch.autograd.grad((out**2).sum(), x)
+        found.append((out.detach(), slope))
+    off = x.detach()[:, :, ~torch.eye(4, dtype=torch.bool)]
+    torch.testing.assert_close(found[0][0][:, 5:], off.amax(-1))
+    torch.testing.assert_close(found[0], found[1])

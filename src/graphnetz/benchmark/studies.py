@@ -126,7 +126,8 @@ def _studies() -> dict[str, Study]:
     # On CSL and CYCLES the encoding stands in place of the constant feature, as published.
     replaced = {"pe_mode": "replace"}
     graphs = _specs((*_MESSAGE_PASSING, "3WLGNN"), frozenset({"graph_cls"}), **replaced)
-    cycles = _specs(("GIN", "GatedGCN"), frozenset({"graph_cls"}), **replaced)
+    # Sums as published for CYCLES; on CSL, where all graphs have 41 nodes, a mean differs by a factor only.
+    cycles = _specs(("GIN", "GatedGCN"), frozenset({"graph_cls"}), readout="sum", **replaced)
     whole = _specs((*_MESSAGE_PASSING, "GatedGCN-E", "RingGNN", "3WLGNN"), _ALL_BUT_JOINT, **replaced) | _joint()
     scaled, budgets, figures = _scaled()
     folds: Mapping[Size, tuple[int, ...]] = {"published": tuple(range(20)), "small": tuple(range(5))}

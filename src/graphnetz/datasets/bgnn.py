@@ -75,8 +75,16 @@ METRIC: Mapping[str, str] = {
 
 SMALL: Mapping[str, tuple[Mapping[str, Any], int, Mapping[str, Any]]] = {
     "csl": ({}, 120, {"schedule": Plateau(patience=7, min_lr=1e-6)}),
-    "cycles": ({"train": 500, "val": 100, "test": 1000}, 25, {"lr": 1e-3}),
-    "graph_theory_prop": ({"train": 500, "val": 100, "test": 300}, 25, {}),
+    "cycles": (
+        {"train": 1000, "val": 100, "test": 500},
+        40,
+        {"lr": 1e-3, "schedule": Plateau(patience=4, min_lr=1e-6)},
+    ),
+    "graph_theory_prop": (
+        {"train": 500, "val": 100, "test": 300},
+        40,
+        {"schedule": Plateau(patience=1, min_lr=1e-6)},
+    ),
     "pattern": ({"train": 1000, "val": 100, "test": 200}, 8, {"batch_size": 16}),
     "cluster": ({"train": 1000, "val": 100, "test": 200}, 8, {"batch_size": 16}),
     "random_tsp": ({"num_graphs": 64}, 10, {"batch_size": 16}),
@@ -170,7 +178,7 @@ def benchmarking_gnns(size: Size = "published") -> list[Task]:
 @SUITES.register("pe-study")
 def pe_study(size: Size = "published") -> list[Task]:
     """Return CSL, CYCLES and GraphTheoryProp without and with positional encodings (Tables 10 to 12)."""
-    sizes = CYCLES_TRAIN if size == "published" else (500,)
+    sizes = CYCLES_TRAIN if size == "published" else (1000,)
     cycles = [("cycles", {"train": n, "pe": pe}) for n in sizes for pe in (False, True)]
     return _listed(size, "csl", ("csl", _PE), *cycles, "graph_theory_prop", ("graph_theory_prop", _PE))
 

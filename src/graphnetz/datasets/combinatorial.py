@@ -172,7 +172,7 @@ def csl(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     graphs=20000,
     features=1,
     classes=2,
-    notes=("Our own generator, not the published file; sizes and degrees have equal distributions in both classes.",),
+    notes=("Our own generator, not the published file; sizes and degrees do not give the class away.",),
     protocol={"lr": 1e-4, "batch_size": 25},
     **_GENERATED,
 )

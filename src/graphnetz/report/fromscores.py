@@ -15,7 +15,8 @@ from graphnetz.report.info import TaskInfo
 
 REQUIRED = ("task", "model", "seed", "score")
 _OPTIONAL = {
-    "replication": "init", "test_ratio": math.nan, "block": "", "category": "", "task_type": "", "n_test": 0, "splits": 0,
+    "replication": "init", "test_ratio": math.nan, "block": "", "category": "", "task_type": "",
+    "n_test": 0, "splits": 0,
 }  # fmt: skip
 _TRUE = {"true", "1", "yes", "up", "higher"}
 _FALSE = {"false", "0", "no", "down", "lower"}

@@ -12,7 +12,6 @@ from graphnetz.records import GraphList
 
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 CYCLE = 6
-_OTHER_LENGTHS = np.array([3, 4, 5, 7, 8, 9, 10, 11, 12])
 
 
 def csl(seed: int, *, num_nodes: int = 41, copies: int = 15) -> GraphList:
@@ -48,42 +47,48 @@ def stratified_folds(labels: np.ndarray, rng: np.random.Generator, *, folds: int
 
 
 def cycles(seed: int, *, train: int = 9_000, val: int = 1_000, test: int = 10_000) -> GraphList:
-    """Return sparse graphs of 37..65 nodes; label 1 when a cycle of length six is present.
+    """Return sparse graphs of 39..63 nodes in several components; label 1 when a cycle of length six is present.
 
-    Our own generator, not the published file. Every graph is a forest hung on disjoint cycles. Class
-    1 holds cycles of lengths (6, a), class 0 of lengths (c, d) with c + d = 6 + a and neither of
-    length six, and half of the graphs of either class one more cycle. Sizes, numbers of edges and
-    degrees have the same distribution in both classes: swapping the two cycles of a graph for the
-    other class's changes none of them. Classes are balanced in every part.
+    Our own generator, not the published file, after the graphs on which lower bounds for finding cycles
+    rest: two copies of one vertex set are joined vertex by vertex through a node in between, and every
+    edge of a random sparse graph is put into one of the copies. An edge that lies in both closes a cycle
+    of length six. Class 1 has one such edge and lacks another one, so that sizes and numbers of edges
+    have the same distribution in both classes. Classes are balanced in every part.
     """
     graphs = [_cycle_graph(generator("cycles", seed, i), i % 2) for i in range(train + val + test)]
     return GraphList(graphs, splits=consecutive_split(train, val, test))
 
 
 def _cycle_graph(rng: np.random.Generator, label: int) -> Data:
-    num_nodes = int(rng.integers(37, 66))
-    other = int(rng.choice(_OTHER_LENGTHS))
-    lengths = [CYCLE, other]
-    if label == 0:  # the same draw decides the sum in both classes
-        total = CYCLE + other
-        halves = [c for c in range(3, total - 2) if CYCLE not in (c, total - c)]
-        first = int(rng.choice(halves))
-        lengths = [first, total - first]
-    if rng.random() < 0.5:
-        lengths.append(int(rng.choice(_OTHER_LENGTHS)))
-    pairs, used = [], 0
-    for length in lengths:
-        ring = used + np.arange(length)
-        pairs.append(np.stack([ring, np.roll(ring, -1)], axis=1))
-        used += length
-    later = np.arange(used, num_nodes)
-    # one hanging node in eight starts a tree of its own, so that there are several components
-    parents = (rng.random(len(later)) * later).astype(np.int64)
-    hangs = rng.random(len(later)) >= 0.125
-    pairs.append(np.stack([parents, later], axis=1)[hangs])
-    renumber = rng.permutation(num_nodes)
-    edges = both_ways(renumber[np.concatenate(pairs)])
-    return graph(edges, num_nodes, x=np.ones((num_nodes, 1)), y=np.array([label]))
+    while True:
+        size = int(rng.integers(13, 22))
+        edges = _sparse_edges(rng, size)
+        first = rng.random(len(edges)) < 0.5
+        second = ~first
+        if label:
+            doubled, dropped = rng.choice(len(edges), 2, replace=False)
+            first[doubled] = second[doubled] = True
+            first[dropped] = second[dropped] = False
+        ring = np.arange(size)
+        pairs = [
+            edges[first], size + edges[second], np.stack([ring, 2 * size + ring], axis=1),
+            np.stack([2 * size + ring, size + ring], axis=1),
+        ]  # fmt: skip
+        nodes = 3 * size
+        both = both_ways(rng.permutation(nodes)[np.concatenate(pairs)])
+        built = graph(both, nodes, x=np.ones((nodes, 1)), y=np.array([label]))
+        if has_cycle(built) == bool(label):  # edges of one copy may close a cycle of length six, too
+            return built
+
+
+def _sparse_edges(rng: np.random.Generator, size: int) -> np.ndarray:
+    """A random forest, in which one vertex in ten starts a tree of its own, and up to two edges more."""
+    later = np.arange(1, size)
+    parents = (rng.random(size - 1) * later).astype(np.int64)
+    forest = np.stack([parents, later], axis=1)[rng.random(size - 1) >= 0.1]
+    more = np.sort(rng.integers(0, size, (int(rng.integers(0, 3)), 2)), axis=1)
+    found = np.unique(np.concatenate([forest, more[more[:, 0] < more[:, 1]]]), axis=0)
+    return np.asarray(found[rng.permutation(len(found))])
 
 
 def has_cycle(data: Data, length: int = CYCLE) -> bool:
