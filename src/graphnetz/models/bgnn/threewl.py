@@ -59,7 +59,7 @@ def extremes(dense: DenseBatch, x: Tensor) -> Tensor:
     if dense.full and x.size(-1) > 1:  # nothing to hide: both are views, without a masked copy of the tensor
         nodes = x.size(-1)
         # One row less of one column more: the diagonal is then the last column, behind the first entry.
-        shifted = x.flatten(-2)[..., 1:].unflatten(-1, (nodes - 1, nodes + 1))
+        shifted = x.flatten(-2)[..., 1:].reshape(*x.shape[:-2], nodes - 1, nodes + 1)
         return torch.cat([x.diagonal(dim1=-2, dim2=-1).amax(-1), shifted[..., :-1].amax((-1, -2))], dim=1)
     low = torch.finfo(x.dtype).min
     on_diagonal = x.diagonal(dim1=-2, dim2=-1)
