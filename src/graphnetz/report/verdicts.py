@@ -152,7 +152,7 @@ def _basis(table: ScoreTable, t: int, pairs: Sequence[Comparison], method: str) 
     own = len(pairs) == m
     family += " of this task" if own else " of the report"
     text = f"{family}; {REACH[table.replication[t]]}"
-    if pairs[0].shares_data and not corrected:
+    if pairs[0].shares_data and not corrected and math.isnan(table.test_ratio[t]):
         text += (
             "; the share of test to training data is unknown, so the test is not corrected for runs that share "
             "training data and is too bold"
