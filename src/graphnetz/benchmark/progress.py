@@ -74,6 +74,7 @@ class Progress:
         self.running: dict[str, str] = {}
         self.estimator, self.workers, self.verbose = estimator, workers, verbose
         self.started = self.last = time.monotonic()
+        self.said = -1
         self.live: Any = None
 
     def __enter__(self) -> Progress:
@@ -107,14 +108,14 @@ class Progress:
         self.tick()
 
     def tick(self) -> None:
-        """Refresh; a few times a second on a terminal, every few seconds in a log."""
+        """Refresh; a few times a second on a terminal, in a log every few seconds with news and every minute without."""
         if not self.verbose:
             return
         now = time.monotonic()
-        pause = 0.2 if self.live is not None else 5.0
+        pause = 0.2 if self.live is not None else 5.0 if self.done != self.said else 60.0
         if now - self.last < pause and self.done < self.total:
             return
-        self.last = now
+        self.last, self.said = now, self.done
         left = clock(self.estimator.seconds(self.workers))
         failed = f", {self.failed} failed" if self.failed else ""
         if self.live is not None:
