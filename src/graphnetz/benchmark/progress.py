@@ -108,7 +108,7 @@ class Progress:
         self.tick()
 
     def tick(self) -> None:
-        """Refresh; a few times a second on a terminal, in a log every few seconds with news and every minute without."""
+        """Refresh: at once on a terminal, in a log after seconds with news and after a minute without."""
         if not self.verbose:
             return
         now = time.monotonic()
