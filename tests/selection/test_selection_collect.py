@@ -17,7 +17,7 @@ from graphnetz.records import Cell, CellResult, Protocol
 from graphnetz.selection import PerformanceBank, PerformanceRecord, as_graph, recommend
 from graphnetz.selection.collect import Effort, OnProcessor, collect, measured_task
 from graphnetz.selection.example import example_graph, read_labelled
-from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement, chosen_plan
+from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement, chosen_plan, own_graphs
 from graphnetz.selection.space import Configuration
 from graphnetz.selection.splits import edge_split, node_split, stored_split
 
@@ -112,7 +112,7 @@ def busy(seconds):
 def test_plans_of_the_command(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text("0,1\n1,2\n2,0\n2,3\n")
-    own = chosen_plan(PerformanceBank(), files=[file])
+    own = chosen_plan(PerformanceBank(), files=own_graphs([file]))
     assert {m.graph for m in own} == {FileSpec(file)}
     assert {m.task_type for m in own} == {"link_pred"}
     two = chosen_plan(PerformanceBank(), graphs=2, task_types=("link_pred",))
@@ -234,6 +234,25 @@ def test_command_lists_what_it_would_collect(tmp_path, capsys):
     assert not any(tmp_path.iterdir())
     assert run_app([*arguments, "--extend"]) == 0
     assert len(json.loads(capsys.readouterr().out)) < len(rows)  # the shipped bank holds the first graph
+
+
+def test_own_graphs_with_classes_are_measured_for_both_tasks(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    edges, classes = tmp_path / "mine.csv", tmp_path / "classes.csv"
+    pairs = {tuple(sorted(pair)) for pair in rng.integers(0, 40, (160, 2)).tolist() if pair[0] != pair[1]}
+    edges.write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in sorted(pairs)))
+    classes.write_text("node,label\n" + "".join(f"{node},{'xy'[node % 2]}\n" for node in range(40)))
+    arguments = ["select", "collect", "--out", str(tmp_path / "out"), "--graph", str(edges), "--dry-run", "--json"]
+    assert run_app(arguments) == 0
+    assert {row["task"] for row in json.loads(capsys.readouterr().out)} == {"link_pred"}
+    assert run_app([*arguments, "--labels", str(classes)]) == 0
+    assert {row["task"] for row in json.loads(capsys.readouterr().out)} == {"link_pred", "node_cls"}
+    (spec,) = own_graphs([edges], [classes])
+    assert set(spec.build().labels.tolist()) == {0, 1}
+    with pytest.raises(UsageError, match="1 --graph and 2 --labels"):
+        own_graphs([edges], [classes, classes])
+    with pytest.raises(UsageError, match="called 'mine'"):
+        own_graphs([edges, tmp_path / "other" / "mine.csv"])
 
 
 def test_recommending_never_imports_torch(own_bank):

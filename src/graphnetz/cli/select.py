@@ -97,6 +97,9 @@ def collect(
     graph: Annotated[
         list[Path] | None, typer.Option(help="Edge lists of your own instead of the built-in graphs.")
     ] = None,
+    labels: Annotated[
+        list[Path] | None, typer.Option(help="Node classes, one file per --graph: CSV with the columns node and label.")
+    ] = None,
     graphs: Annotated[int | None, typer.Option(min=1, help="Only the first of the built-in graphs.")] = None,
     propose: Annotated[
         int | None, typer.Option("--next", min=1, help="Measure this many of the most informative missing pairs.")
@@ -113,13 +116,14 @@ def collect(
     from graphnetz.selection import PerformanceBank
     from graphnetz.selection.collect import Effort
     from graphnetz.selection.collect import collect as measure
-    from graphnetz.selection.plan import TASKS, chosen_plan
+    from graphnetz.selection.plan import TASKS, chosen_plan, own_graphs
 
     file = out / "bank.npz"
     bank = PerformanceBank.load() if extend else PerformanceBank()
     if file.exists():
         bank = bank.merge(PerformanceBank.load(file))
-    plan = chosen_plan(bank, task_types=tuple(task or TASKS), files=graph or (), graphs=graphs, propose=propose)
+    own = own_graphs(graph or (), labels or ())
+    plan = chosen_plan(bank, task_types=tuple(task or TASKS), files=own, graphs=graphs, propose=propose)
     if dry_run:
         rows = [{"graph": m.graph.name, "configuration": m.configuration.name, "task": m.task_type} for m in plan]
         print(json.dumps(rows, indent=1) if as_json else "\n".join("\t".join(row.values()) for row in rows))

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from graphnetz._core.errors import unknown_name
+from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz.selection import carried  # noqa: F401 - registers the real graphs
 from graphnetz.selection.bank import PerformanceBank
-from graphnetz.selection.graph import Graph, as_graph
+from graphnetz.selection.example import read_labelled
+from graphnetz.selection.graph import Graph
 from graphnetz.selection.space import Configuration, core_space
 from graphnetz.selection.synthetic import make
 
@@ -46,21 +47,38 @@ class GraphSpec:
 
 @dataclass(frozen=True)
 class FileSpec:
-    """A graph of the user's own: an edge list file, without node classes."""
+    """A graph of the user's own: an edge list file, with a file of node classes or without."""
 
     path: Path
+    labels: Path | None = None
     family: str = "own"
     seed: int = 0
-    labelled: bool = False
 
     @property
     def name(self) -> str:
         """Name of the file without its ending."""
         return self.path.stem
 
+    @property
+    def labelled(self) -> bool:
+        """Whether nodes have classes."""
+        return self.labels is not None
+
     def build(self) -> Graph:
         """Read the graph."""
-        return as_graph(self.path, name=self.name)
+        return read_labelled(self.path, self.labels)
+
+
+def own_graphs(files: Sequence[Path], labels: Sequence[Path] = ()) -> tuple[FileSpec, ...]:
+    """Edge lists and, in the same order, their files of node classes."""
+    if labels and len(labels) != len(files):
+        raise UsageError(f"There are {len(files)} --graph and {len(labels)} --labels. Give one of each per graph.")
+    specs = tuple(map(FileSpec, files, labels or (None,) * len(files)))
+    names = [spec.name for spec in specs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"Two graphs are called {twice!r}, and a bank knows graphs by name. Rename one of the files.")
+    return specs
 
 
 @dataclass(frozen=True)
@@ -232,7 +250,7 @@ def chosen_plan(
     bank: PerformanceBank,
     *,
     task_types: Sequence[str] = TASKS,
-    files: Sequence[Path] = (),
+    files: Sequence[FileSpec] = (),
     graphs: int | None = None,
     propose: int | None = None,
 ) -> list[Measurement]:
@@ -241,7 +259,7 @@ def chosen_plan(
     Parameters
     ----------
     files
-        Edge lists to measure instead of the built-in graphs.
+        Graphs of the user's own to measure instead of the built-in ones.
     graphs
         Only the first of the built-in graphs.
     propose
@@ -250,7 +268,7 @@ def chosen_plan(
     for task_type in task_types:
         if task_type not in TASKS:
             raise unknown_name("task type of the bank", task_type, TASKS)
-    specs: tuple[GraphSpec | FileSpec, ...] = tuple(FileSpec(Path(file)) for file in files) or bank_graphs()[:graphs]
+    specs: tuple[GraphSpec | FileSpec, ...] = tuple(files) or bank_graphs()[:graphs]
     if propose is None:
         return list(bank_plan(bank, task_types=task_types, graphs=specs))
     by_name = {spec.name: spec for spec in specs}
