@@ -27,11 +27,23 @@ PAIRS = [
 ]
 
 
-def outcome(model, kind, dtype, *, fast):
+ATTENTION = [(model, kind) for model, kind in PAIRS if model in ("GAT", "GraphTransformer", "GPS")]
+
+
+def with_edge_attributes(dataset):
+    """The same graphs with two numbers on every edge."""
+    graphs_of = dataset if isinstance(dataset, list) else [dataset]
+    for number, graph in enumerate(graphs_of):
+        source = torch.Generator().manual_seed(number)
+        graph.edge_attr = torch.rand(graph.edge_index.size(1), 2, generator=source)
+    return dataset
+
+
+def outcome(model, kind, dtype, *, fast, prepare=lambda dataset: dataset):
     """Loss and gradients of one training batch, and outputs in evaluation, after the same initialisation."""
     task = TASK_TYPES[kind]
     with training_context(0, dtype=dtype), gk.enabled(fast), gk.torch_dropout_stream():
-        split = task.split(graphs.EXAMPLES[kind](), 0)
+        split = task.split(prepare(graphs.EXAMPLES[kind]()), 0)
         torch.manual_seed(1)
         built = MODELS[model].build(kind, split.dims, 8).to(getattr(torch, dtype))
         scores = evaluate(task, built, split)
@@ -56,7 +68,19 @@ def close(a, b, tolerance):
 @pytest.mark.parametrize(("model", "kind"), PAIRS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 2e-4)])
 def test_encoder_equals_plain_layers(model, kind, dtype, tolerance):
-    fast, plain = (outcome(model, kind, dtype, fast=flag) for flag in (True, False))
+    assert_equal(*(outcome(model, kind, dtype, fast=flag) for flag in (True, False)), tolerance)
+
+
+@pytest.mark.parametrize(("model", "kind"), ATTENTION)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 2e-4)])
+def test_encoder_with_edge_attributes_equals_plain_layers(model, kind, dtype, tolerance):
+    found = [outcome(model, kind, dtype, fast=flag, prepare=with_edge_attributes) for flag in (True, False)]
+    assert_equal(*found, tolerance)
+    bare = outcome(model, kind, dtype, fast=True)
+    assert not torch.equal(bare[0], found[0][0])  # the attributes take part
+
+
+def assert_equal(fast, plain, tolerance):
     close(fast[0], plain[0], tolerance)
     for a, b in zip(fast[1], plain[1], strict=True):
         close(a, b, tolerance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, cast
 
@@ -31,10 +32,14 @@ def _attend(
     return out, alpha, kept
 
 
-def _score_gradient(structure: Structure, grad: Any, x: Any, alpha: Tensor, mask: Tensor | None) -> Tensor:
-    """Gradient of the scores before the softmax, ``[arcs, heads]``."""
+def _score_gradient(
+    structure: Structure, grad: Any, x: Any, alpha: Tensor, mask: Tensor | None, extra: Tensor | None = None
+) -> Tensor:
+    """Gradient of the scores before the softmax, ``[arcs, heads]``; ``extra`` is a gradient of the attention itself."""
     scores = torch.empty_like(alpha)
     ops().sddmm(structure.indptr, structure.indices, grad, x, grad.dtype.type(1), scores.numpy())
+    if extra is not None:
+        scores += extra
     if mask is not None:
         scores *= mask
     ops().softmax_backward(structure.indptr, alpha.numpy(), scores.numpy())
@@ -51,6 +56,7 @@ class _Gat(Function):
         x: Tensor,
         src: Tensor,
         dst: Tensor,
+        arcs: Tensor | None,
         base: Tensor | None,
     ) -> Tensor:
         values, heads = array(x), x.size(1)
@@ -63,28 +69,30 @@ class _Gat(Function):
             structure.indices,
             source.numpy(),
             target.numpy(),
+            base_rows(arcs, scores),
             values.dtype.type(slope),
             scores.numpy(),
         )
         out, alpha, kept = _attend(structure, scores, x, mask, base)
         ctx.structure, ctx.slope, ctx.mask = structure, slope, mask
         ctx.state = source, target, alpha, kept
-        ctx.save_for_backward(x, src, dst, base)
+        ctx.save_for_backward(x, src, dst, arcs, base)
         return out
 
     @staticmethod
     def backward(ctx: Context, *grads: Tensor) -> Gradients:
         (grad,) = grads
         s: Structure = ctx.structure
-        x, src, dst, base = ctx.saved_tensors
-        g_base = base_gradient(base, grad) if ctx.needs_input_grad[6] else None
+        x, src, dst, arcs, base = ctx.saved_tensors
+        g_base = base_gradient(base, grad) if ctx.needs_input_grad[7] else None
         if torch.is_grad_enabled():
 
-            def again(v: Tensor, a: Tensor, b: Tensor) -> Tensor:
-                return plain.gat_attention(s, v, a, b, slope=ctx.slope, mask=ctx.mask)
+            def again(v: Tensor, a: Tensor, b: Tensor, *c: Tensor) -> Tensor:
+                return plain.gat_attention(s, v, a, b, *c, slope=ctx.slope, mask=ctx.mask)
 
-            found = plain.differentiable_gradients(again, (x, src, dst), ctx.needs_input_grad[3:6], grad)
-            return None, None, None, *found, g_base
+            inputs = (x, src, dst) if arcs is None else (x, src, dst, arcs)
+            found = plain.differentiable_gradients(again, inputs, ctx.needs_input_grad[3 : 3 + len(inputs)], grad)
+            return None, None, None, *found, *(() if arcs is not None else (None,)), g_base
         source, target, alpha, kept = ctx.state
         values, dense = array(x), array(grad)
         scores = _score_gradient(s, dense, values, alpha, ctx.mask)
@@ -94,6 +102,7 @@ class _Gat(Function):
             s.indices,
             source.numpy(),
             target.numpy(),
+            base_rows(arcs, scores),
             values.dtype.type(ctx.slope),
             scores.numpy(),
             g_score[0],
@@ -105,7 +114,7 @@ class _Gat(Function):
         ops().gat_node_backward(
             indptr, indices, position, kept.numpy(), dense, values, att, g_score, g_x.numpy(), g_att.numpy()
         )
-        return None, None, None, g_x, g_att[0], g_att[1], g_base
+        return None, None, None, g_x, g_att[0], g_att[1], None if arcs is None else scores, g_base
 
 
 class _Dot(Function):
@@ -167,6 +176,60 @@ class _Dot(Function):
         return None, None, None, g_q, g_k, g_v, g_base
 
 
+class _EdgedDot(Function):
+    @staticmethod
+    def forward(
+        ctx: Context,
+        structure: Structure,
+        scale: float,
+        mask: Tensor | None,
+        edges: Tensor,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        p: Tensor,
+        base: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        s, query, own = structure, array(q), array(edges)
+        scores, extra = (q.new_empty(s.num_arcs, q.size(1)) for _ in range(2))
+        ops().sddmm(s.indptr, s.indices, query, array(k), query.dtype.type(scale), scores.numpy())
+        ops().sddmm(s.indptr, s.identity, array(p), own, query.dtype.type(scale), extra.numpy())
+        scores += extra
+        ops().softmax_shift(s.indptr, scores.numpy())
+        out, alpha, kept = _attend(s, scores, v, mask, base)
+        mixed = p.new_empty(p.shape)
+        ops().aggregate_heads(s.indptr, s.identity, s.identity, kept.numpy(), own, base_rows(None, p), mixed.numpy())
+        ctx.structure, ctx.scale, ctx.mask, ctx.state = structure, scale, mask, (alpha, kept)
+        ctx.save_for_backward(edges, q, k, v, p, base)
+        return out, mixed
+
+    @staticmethod
+    def backward(ctx: Context, *grads: Tensor) -> Gradients:
+        s: Structure = ctx.structure
+        edges, q, k, v, p, base = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        g_base = base_gradient(base, grads[0]) if needs[8] else None
+        if torch.is_grad_enabled():
+            again = functools.partial(plain.edged_dot_attention, s, edges, scale=ctx.scale, mask=ctx.mask)
+            found = plain.differentiable_gradients(again, (q, k, v, p), needs[4:8], grads)
+            return None, None, None, None, *found, g_base
+        alpha, kept = ctx.state
+        dense, mixed, own = array(grads[0]), array(grads[1]), array(edges)
+        extra = torch.empty_like(alpha)
+        ops().sddmm(s.indptr, s.identity, mixed, own, dense.dtype.type(1), extra.numpy())
+        scores = _score_gradient(s, dense, array(v), alpha, ctx.mask, extra).mul_(ctx.scale)
+        g_q, g_k, g_v, g_p = (torch.empty(t.shape, dtype=t.dtype) for t in (q, k, v, p))
+        rows = functools.partial(ops().aggregate_heads, s.indptr)
+        rows(s.indices, s.identity, scores.numpy(), array(k), base_rows(None, k), g_q.numpy())
+        rows(s.identity, s.identity, scores.numpy(), own, base_rows(None, p), g_p.numpy())
+        if not any(needs[5:7]):  # constant features serve as keys and values
+            return None, None, None, None, g_q, None, None, g_p, g_base
+        ops().aggregate_heads_twice(
+            *s.transpose, scores.numpy(), array(q), g_k.numpy(), kept.numpy(), dense, g_v.numpy()
+        )
+        return None, None, None, None, g_q, g_k, g_v, g_p, g_base
+
+
 _gat = cast(Apply, _Gat.apply)
 _dot = cast(Apply, _Dot.apply)
 
@@ -179,14 +242,16 @@ def gat_attention(
     *,
     slope: float = 0.2,
     mask: Tensor | None = None,
+    arcs: Tensor | None = None,
     base: Tensor | None = None,
 ) -> Tensor:
     """Additive attention over ``x`` ``[nodes, heads, channels]``; vectors are ``[heads, channels]``.
 
-    ``mask`` multiplies the attention ``[arcs, heads]`` in CSR order (0 or ``1 / (1 - p)``); the output
-    starts from ``base``, one ``[heads * channels]`` bias or a row per destination.
+    ``arcs`` ``[arcs, heads]`` is added to the scores, in CSR order. ``mask`` multiplies the attention (0 or
+    ``1 / (1 - p)``), of the same shape and order. The output starts from ``base``, one ``[heads * channels]`` bias or
+    a row per destination.
     """
-    return _gat(structure, slope, mask, x, att_src, att_dst, base)
+    return _gat(structure, slope, mask, x, att_src, att_dst, arcs, base)
 
 
 def dot_attention(
@@ -205,3 +270,24 @@ def dot_attention(
     """
     factor = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
     return _dot(structure, factor, mask, query, key, value, base)
+
+
+def edged_dot_attention(
+    structure: Structure,
+    edges: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    asked: Tensor,
+    *,
+    scale: float,
+    mask: Tensor | None = None,
+    base: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Attention with scores ``scale * (<query, key> + <asked, edges>)``: mixed values and mixed edges.
+
+    ``edges`` ``[arcs, heads, width]`` in CSR order is constant; ``asked`` is ``[destinations, heads, width]``; the rest
+    is as in `dot_attention`.
+    """
+    found = _EdgedDot.apply(structure, scale, mask, edges, query, key, value, asked, base)  # type: ignore[no-untyped-call]
+    return cast("tuple[Tensor, Tensor]", found)

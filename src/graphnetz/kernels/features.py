@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -152,3 +153,20 @@ def column_major_(module: torch.nn.Module) -> torch.nn.Module:
         if isinstance(weight, torch.nn.Parameter) and type(weight) is torch.nn.Parameter and weight.dim() == 2:
             weight.data = weight.data.t().contiguous().t()
     return module
+
+
+def linear_map(x: Features, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Linear map of dense or sparse features."""
+    if isinstance(x, SparseFeatures):
+        return sparse_linear(x, weight, bias)
+    return narrow_linear(x, weight, bias)
+
+
+def shared_linears(x: Features, *maps: Any) -> list[Tensor]:
+    """Several linear layers of the same dense rows as one product, which is faster for each."""
+    biases = [part.bias for part in maps if part.bias is not None]
+    if isinstance(x, SparseFeatures) or len(biases) not in (0, len(maps)):
+        return [linear_map(x, part.weight, part.bias) for part in maps]
+    weight, bias = torch.cat([part.weight for part in maps]), torch.cat(biases) if biases else None
+    sizes = [part.weight.size(0) for part in maps]
+    return [out.contiguous() for out in torch.split(narrow_linear(x, weight, bias), sizes, dim=1)]

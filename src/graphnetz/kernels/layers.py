@@ -17,11 +17,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from graphnetz._core.errors import UsageError
+from graphnetz.kernels import edged, narrow
 from graphnetz.kernels import functions as fn
-from graphnetz.kernels import narrow
 from graphnetz.kernels.attention import dot_attention, gat_attention
 from graphnetz.kernels.drop import attention_mask
-from graphnetz.kernels.features import Features, SparseFeatures, narrow_linear, sparse_linear
+from graphnetz.kernels.features import Features, SparseFeatures, linear_map, narrow_linear, shared_linears
 from graphnetz.kernels.runtime import usable
 from graphnetz.kernels.structure import Kind, Structure, structure_of
 
@@ -41,6 +41,7 @@ def message_passing(
     edge_index: Tensor | Structure,
     *,
     constant: bool = False,
+    edge_attr: Tensor | None = None,
 ) -> Tensor:
     """Return ``conv(x, edge_index)``, by the kernels where they may run.
 
@@ -56,7 +57,11 @@ def message_passing(
     constant
         The features are the dataset's own and no gradient flows into them: a propagation of them is
         computed once and kept.
+    edge_attr
+        Edge attributes: GATConv and TransformerConv go the fast way, any other layer is called with them.
     """
+    if edge_attr is not None:
+        return _with_edges(conv, x, edge_index, edge_attr)
     fast = FAST_LAYERS.get(type(conv).__name__)
     if fast is not None and usable(x) and supports(conv) and _plain_edges(edge_index):
         structure = edge_index if isinstance(edge_index, Structure) else structure_of(edge_index, x.size(0))
@@ -76,13 +81,24 @@ def message_passing(
     return cast(Tensor, conv(x.to_dense() if isinstance(x, SparseFeatures) else x, edge_index))
 
 
-def supports(conv: Conv) -> bool:
-    """Return whether ``conv`` is a layer, in a setting, that the kernels compute.
+def _with_edges(conv: Conv, x: Features, edge_index: Tensor | Structure, edge_attr: Tensor) -> Tensor:
+    dense = x.to_dense() if isinstance(x, SparseFeatures) else x
+    fast = EDGED_LAYERS.get(type(conv).__name__)
+    plain = usable(dense) and usable(edge_attr) and not edge_attr.requires_grad and edge_attr.dim() == 2
+    if fast is not None and plain and supports(conv, edges=True) and _plain_edges(edge_index):
+        structure = edge_index if isinstance(edge_index, Structure) else structure_of(edge_index, x.size(0))
+        if structure.parent is None:
+            return fast(conv, dense, structure, edge_attr)
+    edge_index = edge_index.edge_index if isinstance(edge_index, Structure) else edge_index
+    return cast(Tensor, conv(dense, edge_index, edge_attr=edge_attr))
 
-    Hooks, explanation, lazy or replaced linear maps, edge features and bipartite parameters are left
-    to the layer itself.
+
+def supports(conv: Conv, *, edges: bool = False) -> bool:
+    """Return whether ``conv`` is a layer, in a setting, that the kernels compute, with edge attributes or without.
+
+    Hooks, explanation, lazy or replaced linear maps and bipartite parameters are left to the layer itself.
     """
-    check = _CHECKS.get(type(conv).__name__)
+    check = (_EDGE_CHECKS if edges else _CHECKS).get(type(conv).__name__)
     if check is None or not type(conv).__module__.startswith("torch_geometric.nn.conv"):
         return False
     plain = conv.flow == "source_to_target" and not conv.explain and conv.decomposed_layers == 1
@@ -130,22 +146,6 @@ def _is_linear(*maps: Any) -> bool:
     )
 
 
-def _linear(x: Features, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    if isinstance(x, SparseFeatures):
-        return sparse_linear(x, weight, bias)
-    return narrow_linear(x, weight, bias)
-
-
-def _linears(x: Features, *maps: Any) -> list[Tensor]:
-    """Several linear maps of the same dense rows as one product, which is faster for each."""
-    biases = [part.bias for part in maps if part.bias is not None]
-    if isinstance(x, SparseFeatures) or len(biases) not in (0, len(maps)):
-        return [_linear(x, part.weight, part.bias) for part in maps]
-    weight, bias = torch.cat([part.weight for part in maps]), torch.cat(biases) if biases else None
-    sizes = [part.weight.size(0) for part in maps]
-    return [out.contiguous() for out in torch.split(narrow_linear(x, weight, bias), sizes, dim=1)]
-
-
 def _first_rows(x: Features, structure: Structure) -> Features:
     """Features of the destinations, which come first among the sources."""
     if structure.num_dst == structure.num_src:
@@ -181,7 +181,7 @@ def gcn_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = 
     kind: Kind = "gcn" if conv.normalize else "sum"
     if isinstance(x, Tensor) and _aggregate_first(x, conv.out_channels, constant):
         return narrow_linear(_propagate(s, x, kind, constant), conv.lin.weight, conv.bias)
-    return _LINEAR[kind](s, _linear(x, conv.lin.weight), base=conv.bias)
+    return _LINEAR[kind](s, linear_map(x, conv.lin.weight), base=conv.bias)
 
 
 def sage_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = False) -> Tensor:
@@ -189,7 +189,7 @@ def sage_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool =
     left, kind = conv.lin_l, conv.aggr
     base = left.bias
     if conv.root_weight:
-        base = _linear(_first_rows(x, structure), conv.lin_r.weight, left.bias)
+        base = linear_map(_first_rows(x, structure), conv.lin_r.weight, left.bias)
     dense = x if isinstance(x, Tensor) else None
     if kind == "max" or (dense is not None and _aggregate_first(dense, conv.out_channels + 1, constant)):
         # Only a linear aggregation may change places with the product.
@@ -197,7 +197,7 @@ def sage_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool =
         near = _propagate(structure, dense, kind, constant)
         out = narrow_linear(near, left.weight, base)
     else:
-        out = _LINEAR[kind](structure, _linear(x, left.weight), base=base)
+        out = _LINEAR[kind](structure, linear_map(x, left.weight), base=base)
     return F.normalize(out, p=2.0, dim=-1) if conv.normalize else out
 
 
@@ -218,10 +218,10 @@ def gat_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = 
     mask = attention_mask(s, conv.heads, conv.dropout, like=conv.lin.weight) if drops else None
     base = conv.bias
     if conv.res is not None:
-        base = _linear(_first_rows(x, structure), conv.res.weight, conv.bias)
+        base = linear_map(_first_rows(x, structure), conv.res.weight, conv.bias)
     if narrow.is_narrow(x, conv.out_channels):
         return narrow.gat(conv, cast(Tensor, x), s, mask=mask, base=base, concat=conv.concat or conv.heads == 1)
-    nodes = _linear(x, conv.lin.weight).view(-1, conv.heads, conv.out_channels)
+    nodes = linear_map(x, conv.lin.weight).view(-1, conv.heads, conv.out_channels)
     attend = functools.partial(
         gat_attention, s, nodes, conv.att_src[0], conv.att_dst[0], slope=conv.negative_slope, mask=mask
     )
@@ -237,13 +237,14 @@ def transformer_conv(conv: Conv, x: Features, structure: Structure, *, constant:
     mask = attention_mask(structure, conv.heads, conv.dropout, like=conv.lin_key.weight) if drops else None
     skip = [conv.lin_skip] if conv.root_weight else []
     if narrow.is_narrow(x, conv.out_channels):
-        base = _linear(root, conv.lin_skip.weight, conv.lin_skip.bias) if skip else None
+        base = linear_map(root, conv.lin_skip.weight, conv.lin_skip.bias) if skip else None
         concat = conv.concat or conv.heads == 1
         return narrow.transformer(conv, cast(Tensor, x), structure, mask=mask, base=base, concat=concat)
     if root is x:
-        key, value, query, *rest = _linears(x, conv.lin_key, conv.lin_value, conv.lin_query, *skip)
+        key, value, query, *rest = shared_linears(x, conv.lin_key, conv.lin_value, conv.lin_query, *skip)
     else:
-        (key, value), (query, *rest) = _linears(x, conv.lin_key, conv.lin_value), _linears(root, conv.lin_query, *skip)
+        key, value = shared_linears(x, conv.lin_key, conv.lin_value)
+        query, *rest = shared_linears(root, conv.lin_query, *skip)
     attend = functools.partial(
         dot_attention, structure, query.view(shape), key.view(shape), value.view(shape), mask=mask
     )
@@ -263,8 +264,16 @@ def _check_gcn(conv: Conv) -> bool:
 
 
 def _check_gat(conv: Conv) -> bool:
-    summed = conv.aggr in ("add", "sum")
-    return summed and conv.lin is not None and conv.edge_dim is None and _is_linear(conv.lin, conv.res)
+    return conv.edge_dim is None and _is_plain_gat(conv)
+
+
+def _check_edged_gat(conv: Conv) -> bool:
+    known = not conv.add_self_loops or conv.fill_value == "mean"
+    return conv.edge_dim is not None and known and _is_plain_gat(conv) and _is_linear(conv.lin_edge)
+
+
+def _is_plain_gat(conv: Conv) -> bool:
+    return conv.aggr in ("add", "sum") and conv.lin is not None and _is_linear(conv.lin, conv.res)
 
 
 def _check_sage(conv: Conv) -> bool:
@@ -273,7 +282,15 @@ def _check_sage(conv: Conv) -> bool:
 
 
 def _check_transformer(conv: Conv) -> bool:
-    known = conv.aggr in ("add", "sum") and conv.lin_beta is None and conv.edge_dim is None
+    return conv.edge_dim is None and _is_plain_transformer(conv)
+
+
+def _check_edged_transformer(conv: Conv) -> bool:
+    return conv.edge_dim is not None and _is_plain_transformer(conv) and _is_linear(conv.lin_edge)
+
+
+def _is_plain_transformer(conv: Conv) -> bool:
+    known = conv.aggr in ("add", "sum") and conv.lin_beta is None
     shared = isinstance(conv.in_channels, int)
     return known and shared and _is_linear(conv.lin_query, conv.lin_key, conv.lin_value, conv.lin_skip)
 
@@ -288,6 +305,14 @@ FAST_LAYERS: dict[str, Callable[..., Tensor]] = {
     "SAGEConv": sage_conv,
     "TransformerConv": transformer_conv,
     "GINConv": gin_conv,
+}
+EDGED_LAYERS: dict[str, Callable[..., Tensor]] = {
+    "GATConv": edged.gat_conv,
+    "TransformerConv": edged.transformer_conv,
+}
+_EDGE_CHECKS: dict[str, Callable[[Conv], bool]] = {
+    "GATConv": _check_edged_gat,
+    "TransformerConv": _check_edged_transformer,
 }
 _CHECKS: dict[str, Callable[[Conv], bool]] = {
     "GCNConv": _check_gcn,

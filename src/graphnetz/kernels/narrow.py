@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from graphnetz.kernels import runtime
-from graphnetz.kernels.attention import dot_attention, gat_attention
+from graphnetz.kernels.attention import dot_attention, edged_dot_attention, gat_attention
 from graphnetz.kernels.functions import Apply, Context, Gradients, array, base_gradient, base_rows
 from graphnetz.kernels.plain import differentiable_gradients
 from graphnetz.kernels.structure import Structure
@@ -89,23 +89,38 @@ def _repeated(x: Tensor, heads: int) -> Tensor:
 
 
 def gat(
-    conv: Conv, x: Tensor, structure: Structure, *, mask: Tensor | None, base: Tensor | None, concat: bool
+    conv: Conv,
+    x: Tensor,
+    structure: Structure,
+    *,
+    mask: Tensor | None,
+    base: Tensor | None,
+    concat: bool,
+    arcs: Tensor | None = None,
 ) -> Tensor:
     """Return what a GATConv returns (Velickovic et al., 2018)."""
     weight = conv.lin.weight.view(conv.heads, conv.out_channels, -1).transpose(1, 2)
     source, target = torch.matmul(weight, torch.cat([conv.att_src, conv.att_dst]).permute(1, 2, 0)).unbind(-1)
     mixed = gat_attention(
-        structure, _repeated(x, conv.heads), source, target, slope=conv.negative_slope, mask=mask
+        structure, _repeated(x, conv.heads), source, target, slope=conv.negative_slope, mask=mask, arcs=arcs
     )  # fmt: skip
     return _mapped(mixed, weight, base, concat=concat)
 
 
 def transformer(
-    conv: Conv, x: Tensor, structure: Structure, *, mask: Tensor | None, base: Tensor | None, concat: bool
+    conv: Conv,
+    x: Tensor,
+    structure: Structure,
+    *,
+    mask: Tensor | None,
+    base: Tensor | None,
+    concat: bool,
+    edges: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
     """Return what a TransformerConv returns (Shi et al., 2021).
 
-    A column of ones carries the biases, so that dropped attention is exact too.
+    A column of ones carries the biases, so that dropped attention is exact too. ``edges`` are the attributes of the
+    arcs ``[arcs, heads, width]`` in CSR order and the weights ``[heads, channels, width]`` of their map.
     """
     if conv.lin_key.bias is not None:
         x = torch.cat([x, x.new_ones(x.size(0), 1)], dim=1)
@@ -117,5 +132,13 @@ def transformer(
     form = torch.bmm(query.transpose(1, 2), key).transpose(0, 1).reshape(x.size(1), -1)
     asked = (x[: structure.num_dst] @ form).view(-1, conv.heads, x.size(1))
     rows = _repeated(x, conv.heads)
-    mixed = dot_attention(structure, asked, rows, rows, mask=mask, scale=1.0 / math.sqrt(conv.out_channels))
-    return _mapped(mixed, value.transpose(1, 2), base, concat=concat)
+    scale = 1.0 / math.sqrt(conv.out_channels)
+    if edges is None:
+        mixed = dot_attention(structure, asked, rows, rows, mask=mask, scale=scale)
+        return _mapped(mixed, value.transpose(1, 2), base, concat=concat)
+    attributes, weight = edges
+    form = torch.bmm(query.transpose(1, 2), weight).transpose(0, 1).reshape(x.size(1), -1)
+    sought = (x[: structure.num_dst] @ form).view(-1, conv.heads, weight.size(2))
+    parts = edged_dot_attention(structure, attributes, asked, rows, rows, sought, mask=mask, scale=scale)
+    weights = torch.cat([value, weight], dim=2).transpose(1, 2)
+    return _mapped(torch.cat(parts, dim=2), weights, base, concat=concat)

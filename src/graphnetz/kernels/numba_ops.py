@@ -190,14 +190,20 @@ def softmax_shift(indptr: Array, scores: Array) -> None:
 
 
 @_jit
-def gat_scores(indptr: Array, indices: Array, source: Array, target: Array, slope: float, out: Array) -> None:
-    """Leaky ReLU of ``source[j] + target[i]``, shifted by each destination's largest."""
+def gat_scores(
+    indptr: Array, indices: Array, source: Array, target: Array, arcs: Array, slope: float, out: Array
+) -> None:
+    """Leaky ReLU of ``source[j] + target[i] + arcs[e]``, shifted by each destination's largest.
+
+    ``arcs`` has one row for all arcs, or one for each.
+    """
+    step = 0 if arcs.shape[0] == 1 else 1
     for i in range(indptr.shape[0] - 1):
         start, end = indptr[i], indptr[i + 1]
         for e in range(start, end):
             j = indices[e]
             for h in range(out.shape[1]):
-                value = source[j, h] + target[i, h]
+                value = source[j, h] + target[i, h] + arcs[e * step, h]
                 out[e, h] = value if value > 0 else value * slope
     softmax_shift(indptr, out)
 
@@ -242,16 +248,26 @@ def head_dots(x: Array, att: Array, out: Array) -> None:
 
 @_jit
 def gat_score_backward(
-    indptr: Array, indices: Array, source: Array, target: Array, slope: float, grad: Array, g_src: Array, g_dst: Array
+    indptr: Array,
+    indices: Array,
+    source: Array,
+    target: Array,
+    arcs: Array,
+    slope: float,
+    grad: Array,
+    g_src: Array,
+    g_dst: Array,
 ) -> None:
-    """Pass score gradients through the leaky ReLU and sum them per source and destination."""
+    """Pass score gradients through the leaky ReLU, in place, and sum them per source and destination."""
+    step = 0 if arcs.shape[0] == 1 else 1
     for i in range(indptr.shape[0] - 1):
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             for h in range(grad.shape[1]):
                 value = grad[e, h]
-                if not source[j, h] + target[i, h] > 0:
+                if not source[j, h] + target[i, h] + arcs[e * step, h] > 0:
                     value *= slope
+                    grad[e, h] = value
                 g_src[j, h] += value
                 g_dst[i, h] += value
 

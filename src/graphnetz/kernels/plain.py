@@ -51,11 +51,19 @@ def _attend(structure: Structure, scores: Tensor, x: Tensor, mask: Tensor | None
 
 
 def gat_attention(
-    structure: Structure, x: Tensor, att_src: Tensor, att_dst: Tensor, *, slope: float, mask: Tensor | None
+    structure: Structure,
+    x: Tensor,
+    att_src: Tensor,
+    att_dst: Tensor,
+    arcs: Tensor | None = None,
+    *,
+    slope: float,
+    mask: Tensor | None,
 ) -> Tensor:
     """Additive attention (Velickovic et al., 2018) over transformed nodes ``[nodes, heads, channels]``."""
     src, dst = structure.coo
     scores = (x * att_src).sum(-1)[src] + (x[: structure.num_dst] * att_dst).sum(-1)[dst]
+    scores = scores if arcs is None else scores + arcs
     return _attend(structure, F.leaky_relu(scores, slope), x, mask)
 
 
@@ -65,6 +73,27 @@ def dot_attention(
     """Scaled dot-product attention along the arcs."""
     src, dst = structure.coo
     return _attend(structure, (query[dst] * key[src]).sum(-1) * scale, value, mask)
+
+
+def edged_dot_attention(
+    structure: Structure,
+    edges: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    asked: Tensor,
+    *,
+    scale: float,
+    mask: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Dot-product attention whose scores know the arcs: mixed values and mixed edge attributes."""
+    src, dst = structure.coo
+    scores = (query[dst] * key[src]).sum(-1) + (asked[dst] * edges).sum(-1)
+    alpha = edge_softmax(structure, scores * scale)
+    alpha = (alpha if mask is None else alpha * mask).unsqueeze(-1)
+    rows = ((value, value[src]), (asked, edges))
+    out, mixed = (x.new_zeros(structure.num_dst, *x.shape[1:]).index_add(0, dst, alpha * y) for x, y in rows)
+    return out, mixed
 
 
 def differentiable_gradients(

@@ -24,6 +24,7 @@ def exercise(dtype: torch.dtype) -> None:
             attention.gat_attention(s, x, att, att, mask=mask),
             attention.dot_attention(s, x, x, x, mask=mask),
             narrow.head_products(x, x[:2]),
+            *attention.edged_dot_attention(s, x.detach()[[0, 0, 1, 2]], x, x, x, x, scale=1.0, mask=mask),
             arcs.ends_sum(edges, flat[:1], flat, flat),
             functions.pair_scores(flat, edges),
             drop.dropout(flat, 0.5),

@@ -1,7 +1,7 @@
 """One place where encoders call their convolutions, so that the fast CPU path is one switch.
 
 On the CPU the kernels compute what the PyTorch Geometric layer would, with the layer's parameters;
-anywhere else, and for edge weights and attributes, the layer itself is called.
+anywhere else, and for edge weights, the layer itself is called.
 """
 
 from __future__ import annotations
@@ -36,9 +36,12 @@ def convolve(
     **options
         Edge weights or attributes for the layer.
     """
-    if any(value is not None for value in options.values()):
+    given = {key: value for key, value in options.items() if value is not None}
+    if set(given) == {"edge_attr"}:
+        return kernels.message_passing(conv, x, data.edge_index, edge_attr=given["edge_attr"])
+    if given:
         dense = x if isinstance(x, Tensor) else x.to_dense()
-        out: Tensor = conv(dense, data.edge_index, **options)
+        out: Tensor = conv(dense, data.edge_index, **given)
         return out
     graph = data.get("field")
     return kernels.message_passing(

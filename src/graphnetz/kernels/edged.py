@@ -1,0 +1,93 @@
+"""Attention layers with edge attributes, computed on the attributes themselves.
+
+A layer maps the few attributes of an edge to heads and channels of its own. Scores and weighted means are linear in
+that map, so it is applied to nodes, not to arcs: with ``e = W a`` for the attributes ``a`` of an arc, ``<q, e>`` is
+``<W^T q, a>`` and the weighted sum of ``e`` is ``W`` times that of ``a``. An arc is then a source of its own in the
+kernels that pass messages between nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphnetz.kernels import narrow
+from graphnetz.kernels.attention import edged_dot_attention, gat_attention
+from graphnetz.kernels.blocks import plain_segment_sum
+from graphnetz.kernels.drop import attention_mask
+from graphnetz.kernels.features import narrow_linear, shared_linears
+from graphnetz.kernels.structure import Structure
+
+Conv = Any
+
+
+def arc_attributes(structure: Structure, edge_attr: Tensor) -> Tensor:
+    """Attributes in CSR order, one row per arc of ``structure``."""
+    return edge_attr[structure.order_tensor]
+
+
+def looped_attributes(structure: Structure, edge_attr: Tensor) -> Tensor:
+    """Attributes in the CSR order of ``structure.with_self_loops``; a loop has the mean of what else arrives there.
+
+    Loops that were there before are replaced, as PyTorch Geometric's GATConv does by default.
+    """
+    looped, rows = structure.with_self_loops, arc_attributes(structure, edge_attr)
+    others = rows[torch.from_numpy(structure.indices != structure.destinations)]
+    ends = torch.from_numpy((looped.indptr - np.arange(looped.indptr.size)).astype(np.int64))
+    is_loop = torch.from_numpy(looped.indices == looped.destinations)
+    out = rows.new_empty(looped.num_arcs, rows.size(1))
+    out[is_loop], out[~is_loop] = plain_segment_sum(others, ends, mean=True), others
+    return out
+
+
+def gat_conv(conv: Conv, x: Tensor, structure: Structure, edge_attr: Tensor) -> Tensor:
+    """Return what a GATConv with edge attributes returns (Velickovic et al., 2018)."""
+    s = structure.with_self_loops if conv.add_self_loops else structure
+    rows = (looped_attributes if conv.add_self_loops else arc_attributes)(structure, edge_attr)
+    shape = (conv.heads, conv.out_channels)
+    drops = conv.training and conv.dropout > 0.0
+    mask = attention_mask(s, conv.heads, conv.dropout, like=conv.lin.weight) if drops else None
+    base = conv.bias if conv.res is None else narrow_linear(x, conv.res.weight, conv.bias)
+    form = (conv.lin_edge.weight.view(*shape, -1) * conv.att_edge[0].unsqueeze(-1)).sum(1)
+    arcs, joined = rows @ form.t(), conv.concat or conv.heads == 1
+    if narrow.is_narrow(x, conv.out_channels):
+        return narrow.gat(conv, x, s, mask=mask, base=base, concat=joined, arcs=arcs)
+    nodes = narrow_linear(x, conv.lin.weight).view(-1, *shape)
+    vectors = conv.att_src[0], conv.att_dst[0]
+    out = gat_attention(
+        s, nodes, *vectors, slope=conv.negative_slope, mask=mask, arcs=arcs, base=base if joined else None
+    )
+    return out.flatten(1) if joined else _averaged(out, base)
+
+
+def _averaged(heads: Tensor, base: Tensor | None) -> Tensor:
+    out = heads.mean(dim=1)
+    return out if base is None else out + base
+
+
+def transformer_conv(conv: Conv, x: Tensor, structure: Structure, edge_attr: Tensor) -> Tensor:
+    """Return what a TransformerConv with edge attributes and without a gate returns (Shi et al., 2021)."""
+    shape = (-1, conv.heads, conv.out_channels)
+    drops = conv.training and conv.dropout > 0.0
+    mask = attention_mask(structure, conv.heads, conv.dropout, like=conv.lin_key.weight) if drops else None
+    weight = conv.lin_edge.weight.view(conv.heads, conv.out_channels, -1)
+    rows = arc_attributes(structure, edge_attr).unsqueeze(1).expand(-1, conv.heads, -1).contiguous()
+    joined = conv.concat or conv.heads == 1
+    skip = [conv.lin_skip] if conv.root_weight else []
+    if narrow.is_narrow(x, conv.out_channels):
+        base = narrow_linear(x, conv.lin_skip.weight, conv.lin_skip.bias) if skip else None
+        return narrow.transformer(conv, x, structure, mask=mask, base=base, concat=joined, edges=(rows, weight))
+    key, value, query, *rest = shared_linears(x, conv.lin_key, conv.lin_value, conv.lin_query, *skip)
+    base = rest[0] if rest else None
+    query = query.view(shape)
+    asked, scale = narrow.head_products(query, weight), 1.0 / math.sqrt(conv.out_channels)
+    out, mixed = edged_dot_attention(
+        structure, rows, query, key.view(shape), value.view(shape), asked, scale=scale, mask=mask,
+        base=base if joined else None,
+    )  # fmt: skip
+    out = narrow.head_products(mixed, weight.transpose(1, 2), base=out)
+    return out.flatten(1) if joined else _averaged(out, base)
