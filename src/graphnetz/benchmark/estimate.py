@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import statistics
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,9 @@ from graphnetz.benchmark.run import _overrides, _specs
 from graphnetz.benchmark.store import Store
 from graphnetz.benchmark.worker import Workbench
 from graphnetz.records import Cell, CellResult
+
+PROBE_SECONDS = 60.0
+"""How long a dry run may measure: it is asked for because nobody wants to wait yet."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,9 @@ class Estimate:
             )
         missing = sum(p.cells - p.done for p in self.pairs)
         lines.append(f"{missing} cells to train, about {clock(self.seconds)} on {self.workers} workers.")
+        bare = sum(p.seconds != p.seconds for p in self.pairs)
+        if bare:
+            lines.append(f"{bare} pairs have no price and count as nothing; the last column says why.")
         return "\n".join(lines)
 
 
@@ -141,22 +149,49 @@ def _recorded(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str],
         return set(keys) - set(store.missing(keys)), dict(store.durations())
 
 
-def probe(workbench: Workbench, cells: Sequence[Cell]) -> dict[tuple[str, str], tuple[float, float, str]]:
+def probe(
+    workbench: Workbench, cells: Sequence[Cell], seconds: float = PROBE_SECONDS
+) -> dict[tuple[str, str], tuple[float, float, str]]:
     """Train one epoch of each cell, twice, in a supervised worker: what crashes there costs only its price.
 
     The first time includes loading and splitting, the second is an epoch alone, which is scaled by the
-    epoch budget. Returns seconds, megabytes and their origin for each (task, model).
+    epoch budget. Returns seconds, megabytes and their origin for each (task, model). After ``seconds`` no
+    further cell is started; what was not reached is priced like the other models of its task.
     """
+    cells = _tasks_in_turn(cells)
     first, second = ([_one_epoch(cell, turn) for cell in cells] for turn in (1, 2))
     results: dict[str, CellResult] = {}
+    deadline = time.monotonic() + seconds
     LocalExecutor(workers=1).run(
         [cell for both in zip(first, second, strict=True) for cell in both], workbench,
-        limits=Limits(), on_start=lambda _: True, on_result=lambda result: results.update({result.key: result}),
+        limits=Limits(seconds=seconds), on_start=lambda _: time.monotonic() < deadline,
+        on_result=lambda result: results.update({result.key: result}),
     )  # fmt: skip
-    return {
+    prices = {
         (cell.task, cell.model): _price(cell, results[a.key], results[b.key], workbench.specs[cell.model].kind)
         for cell, a, b in zip(cells, first, second, strict=True)
+        if a.key in results and b.key in results
     }
+    guesses = {task: _like_the_others([price for (of, _), price in prices.items() if of == task])
+               for task in {cell.task for cell in cells}}  # fmt: skip
+    return {(cell.task, cell.model): prices.get((cell.task, cell.model), guesses[cell.task]) for cell in cells}
+
+
+def _tasks_in_turn(cells: Sequence[Cell]) -> list[Cell]:
+    """The first model of every task, then the second of every task, and so on."""
+    turns: dict[str, int] = {}
+    numbered = []
+    for cell in cells:
+        turns[cell.task] = turns.get(cell.task, 0) + 1
+        numbered.append((turns[cell.task], cell))
+    return [cell for _, cell in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def _like_the_others(prices: Sequence[tuple[float, float, str]]) -> tuple[float, float, str]:
+    known = [price for price in prices if price[0] == price[0]]
+    if not known:
+        return math.nan, math.nan, "not probed in time"
+    return statistics.fmean(p[0] for p in known), max(p[1] for p in known), "not probed: other models of the task"
 
 
 def _one_epoch(cell: Cell, turn: int) -> Cell:
