@@ -95,7 +95,8 @@ class Estimate:
                 f"{p.seconds:8.2f} {p.megabytes:7.0f}  {p.measured}"
             )
         missing = sum(p.cells - p.done for p in self.pairs)
-        lines.append(f"{missing} cells to train, about {clock(self.seconds)} on {self.workers} workers.")
+        hands = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
+        lines.append(f"{missing} cells to train, about {clock(self.seconds)} on {hands}.")
         bare = sum(p.seconds != p.seconds for p in self.pairs)
         if bare:
             lines.append(f"{bare} pairs have no price and count as nothing; the last column says why.")
