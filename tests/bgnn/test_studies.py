@@ -16,7 +16,7 @@ from graphnetz.benchmark.worker import Workbench
 from graphnetz.cli.app import run_app
 from graphnetz.cli.studies import study_arguments
 from graphnetz.datasets import SUITES
-from graphnetz.datasets.bgnn import PROTOCOLS, RATES, SIZES, STUDIES, study_task
+from graphnetz.datasets.bgnn import FOLDED, PROTOCOLS, RATES, SIZES, STUDIES, study_task
 from graphnetz.metrics import METRICS
 from graphnetz.models import MODELS
 from graphnetz.records import CellResult, Plateau
@@ -64,10 +64,28 @@ def test_protocols_are_the_published_ones(name, request):
 @pytest.mark.parametrize("name", sorted(RATES))
 def test_rates_of_every_model_are_the_published_ones(name, shared_reference):
     configs = json.loads((shared_reference / "benchmarking_gnns_configs.json").read_text())
-    theirs = {c["model"]: c["train"]["init_lr"] for c in configs if c["dataset"] == name.upper()}
+    dataset = {"proteins": "PROTEINS_full"}.get(name, name.upper())
+    theirs = {c["model"]: c["train"]["init_lr"] for c in configs if c["dataset"] == dataset}
     ours = {model.removeprefix("bgnn.").lower(): rate for model, rate in RATES[name].items()}
     assert ours.pop("gcn-vanilla") == ours["gcn"]
     assert {model.lower(): rate for model, rate in theirs.items()} == ours
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", sorted(FOLDED))
+def test_tu_datasets_have_ten_stratified_folds(name, shared_data, tmp_path):
+    graphs = study_task(name).loader(str(tmp_path), mirror=str(shared_data))
+    labels = np.array([int(graph.y) for graph in graphs])
+    assert len(graphs.splits) == 10
+    tested = np.concatenate([split["test"] for split in graphs.splits])
+    np.testing.assert_array_equal(np.sort(tested), np.arange(len(labels)))
+    for split in graphs.splits:
+        parts = [np.asarray(split[part]) for part in ("train", "val", "test")]
+        assert len(np.unique(np.concatenate(parts))) == len(labels)
+        shares = [np.bincount(labels[part], minlength=labels.max() + 1) / np.bincount(labels) for part in parts]
+        np.testing.assert_allclose(shares, np.broadcast_to([[0.8], [0.1], [0.1]], np.shape(shares)), atol=0.011)
+    assert graphs[0].x.size(1) == {"enzymes": 18, "dd": 89, "proteins": 3}[name]
+    assert (study_task(name).name in RUNS) is (name != "proteins")  # the published runs use PROTEINS_full
 
 
 def test_a_model_takes_the_rate_of_its_task_unless_the_caller_names_one():

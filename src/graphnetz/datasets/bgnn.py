@@ -51,6 +51,7 @@ PROTOCOLS: Mapping[str, Mapping[str, Any]] = {
     "graph_theory_prop": _protocol(25, 1e-3, 15, 1e-6),
     "enzymes": _protocol(20, 1e-3, 25, 1e-6),
     "dd": _protocol(20, 1e-4, 25, 1e-6),
+    "proteins": _protocol(20, 1e-4, 25, 1e-6),
     "random_tsp": _protocol(64, 1e-3, 10, 1e-5),
 }
 """Batch size, first rate, patience and last rate as published."""
@@ -61,6 +62,7 @@ RATES: Mapping[str, Mapping[str, float]] = {
     for name, rates in (
         ("enzymes", (1e-3, 7e-4, 7e-4, 7e-4, 1e-3, 1e-3, 7e-4, 7e-3, 1e-4, 1e-3)),
         ("dd", (1e-4, 7e-4, 7e-4, 1e-3, 1e-5, 5e-5, 1e-5, 1e-3, 1e-4, 1e-4)),
+        ("proteins", (1e-4, 7e-4, 7e-4, 7e-5, 7e-5, 1e-3, 1e-4, 1e-4, 7e-5, 1e-3)),
     )
 }
 """First rate of every model where the paper chose one for each; other models take that of `PROTOCOLS`."""
@@ -111,19 +113,29 @@ class Positions:
         return LaplacianPE(self.k).many(graphs)
 
 
-def enzymes_attributes(root: str, *, mirror: Any = None) -> GraphList:
-    """Return ENZYMES with its 18 continuous attributes only and ten stratified folds of our own (8:1:1)."""
+FOLDED: Mapping[str, tuple[str, str, int | None]] = {
+    "enzymes": ("ENZYMES", "enzymes_attributes", 18),
+    "dd": ("DD", "dd", None),
+    "proteins": ("PROTEINS", "proteins_folds", None),
+}
+"""TU datasets: name in the collection, name of the task, and how many attributes stand for the node labels."""
+
+
+def folded(root: str, *, name: str, mirror: Any = None) -> GraphList:
+    """Return a TU dataset with ten stratified folds of our own (8:1:1); ENZYMES with its 18 attributes only."""
     import numpy as np
 
     from graphnetz._core.rng import generator
     from graphnetz.datasets.generators.symmetric import stratified_folds
     from graphnetz.datasets.sources.tu import tu_dataset
 
-    graphs = [graph.clone() for graph in tu_dataset(root, "ENZYMES", use_node_attr=True, mirror=mirror)]
-    for graph in graphs:
-        graph.x = graph.x[:, :18]
+    theirs, _, attributes = FOLDED[name]
+    graphs = [graph.clone() for graph in tu_dataset(root, theirs, use_node_attr=attributes is not None, mirror=mirror)]
+    if attributes is not None:
+        for graph in graphs:
+            graph.x = graph.x[:, :attributes]
     labels = np.array([int(graph.y) for graph in graphs])
-    folds = stratified_folds(labels, generator("enzymes-folds", 41), folds=10)
+    folds = stratified_folds(labels, generator(f"{name}-folds", 41), folds=10)
     return GraphList(graphs, splits=folds, replication="fold")
 
 
@@ -139,10 +151,10 @@ def study_task(name: str, *, size: Size = "published", pe: bool = False, train: 
     kind = "edge_cls" if name == "random_tsp" else None
     base = task_of(CARDS[name], kind)
     arguments, epochs, changes = SMALL[name] if size == "small" else ({}, EPOCHS, {})
-    loader: Callable[..., Any] = enzymes_attributes if name == "enzymes" else base.loader
+    loader: Callable[..., Any] = functools.partial(folded, name=name) if name in FOLDED else base.loader
     if train is not None:
         arguments = {**arguments, "train": train} if size == "small" else {"train": train}
-    label = {"enzymes": "enzymes_attributes"}.get(name, base.name)
+    label = FOLDED[name][1] if name in FOLDED else base.name
     label += (f"_{train}" if train is not None else "") + ("_pe" if pe else "") + ("_small" if size == "small" else "")
     return dataclasses.replace(
         base,
@@ -171,7 +183,7 @@ def benchmarking_gnns(size: Size = "published") -> list[Task]:
     return _listed(
         size, "zinc", "aqsol", "ogbl_collab", "wikics", "mnist_superpixels_slic", "cifar10_superpixels", "pattern",
         "cluster", "csl", ("csl", _PE), "cycles", ("cycles", _PE), "graph_theory_prop", ("graph_theory_prop", _PE),
-        "enzymes", "dd",
+        "random_tsp", "enzymes", "dd", "proteins",
     )  # fmt: skip
 
 
