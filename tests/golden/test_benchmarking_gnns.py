@@ -71,10 +71,10 @@ def helped(report, plain, encoded, models, *, lower=False):
     return dict(zip(models, adjust(p), strict=True))
 
 
-def pe_report(dataset, models, *, seeds=SEEDS, save_predictions=False, **options):
+def pe_report(dataset, models, *, seeds=SEEDS, save_predictions=False, folder=None, **options):
     tasks = [study_task(dataset, size="small", pe=pe, **options) for pe in (False, True)]
     chosen = {model: study("pe-study").models[model] for model in models}
-    report = run(dataset, tasks, chosen, seeds=seeds, save_predictions=save_predictions)
+    report = run(folder or dataset, tasks, chosen, seeds=seeds, save_predictions=save_predictions)
     return report, *(task.name for task in tasks)
 
 
@@ -84,37 +84,44 @@ def test_encodings_help_on_cycles():
     assert max(found.values()) < 0.05, found
 
 
-RECURRENT = ["bgnn.GIN-GRU", "bgnn.GatedGCN-GRU"]
+GATED, ISOMORPHISM = "bgnn.GatedGCN-GRU", "bgnn.GIN-GRU"
 ECCENTRICITY = 1
 
 
 @pytest.fixture(scope="module")
 def graph_theory_report():
-    return pe_report("graph_theory_prop", RECURRENT, seeds=MORE_SEEDS, save_predictions=True)
+    return pe_report("graph_theory_prop", [GATED], seeds=MORE_SEEDS, save_predictions=True)
 
 
-def test_encodings_help_on_eccentricity(graph_theory_report):
-    """Of the six targets the paper's gain is largest here (Table 12: GIN -2.42 to -2.83, GatedGCN -2.36 to -3.35).
+def test_encodings_help_gated_convolution_on_graph_theory(graph_theory_report):
+    found = helped(*graph_theory_report, [GATED], lower=True)
+    assert found[GATED] < 0.05, found
 
-    Their average does not tell GIN with encodings from GIN without (-3.19 and -3.21, s.d. 0.11 and 0.13): the
-    encodings cost it as much on the Laplacian feature as they bring elsewhere.
-    """
+
+def test_encodings_help_gated_convolution_on_eccentricity(graph_theory_report):
+    """The target on which the paper's gain is largest (Table 12: -2.36 to -3.35)."""
     report, plain, encoded = graph_theory_report
     errors = {}
     for cell in report.results:
-        kept = cell.predictions
-        wrong = kept.target[:, ECCENTRICITY] - kept.score[:, ECCENTRICITY]
-        errors[cell.task, cell.model, cell.seed] = np.log10(np.mean(wrong**2))
-    p = []
-    for model in RECURRENT:
-        gain = [errors[plain, model, seed] - errors[encoded, model, seed] for seed in MORE_SEEDS]
-        p.append(float(stats.ttest_1samp(gain, 0.0, alternative="greater").pvalue))
-    assert max(adjust(p)) < 0.05, dict(zip(RECURRENT, p, strict=True))
+        wrong = cell.predictions.target[:, ECCENTRICITY] - cell.predictions.score[:, ECCENTRICITY]
+        errors[cell.task, cell.seed] = np.log10(np.mean(wrong**2))
+    gain = [errors[plain, seed] - errors[encoded, seed] for seed in MORE_SEEDS]
+    assert stats.ttest_1samp(gain, 0.0, alternative="greater").pvalue < 0.05, gain
 
 
-def test_encodings_help_gated_convolution_on_all_targets_of_graph_theory(graph_theory_report):
-    found = helped(*graph_theory_report, ["bgnn.GatedGCN-GRU"], lower=True)
-    assert max(found.values()) < 0.05, found
+def test_encodings_do_not_move_gin_on_graph_theory_as_published():
+    """Published averages (Table 12, four seeds): -3.19, s.d. 0.11, and -3.21, s.d. 0.13, a gain of 0.02.
+
+    With 500 training graphs GIN's batch norms do not fit new graphs on some seeds; 1,500 are enough.
+    """
+    report, plain, encoded = pe_report(
+        "graph_theory_prop", [ISOMORPHISM], seeds=MORE_SEEDS, folder="graph_theory_prop_gin", train=1500
+    )
+    gain = report.scores.cell(plain, ISOMORPHISM) - report.scores.cell(encoded, ISOMORPHISM)
+    assert gain.std(ddof=1) < 0.2, "training is not stable"
+    spread = np.hypot(gain.std(ddof=1) / np.sqrt(len(gain)), np.hypot(0.11, 0.13) / np.sqrt(4))
+    assert abs(gain.mean() - 0.02) < 2 * spread, (gain.mean(), spread)
+    assert abs(gain.mean()) < 0.1
 
 
 # --- Block models, the small size of the suites: 1,000 training graphs of published size in batches of 16 instead of
