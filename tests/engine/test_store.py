@@ -19,6 +19,7 @@ from graphnetz.benchmark.store import (
     SCHEMA_VERSION,
     Store,
     codec,
+    database,
     files,
     new_owner,
     owner_is_dead,
@@ -353,3 +354,28 @@ def test_huge_plan_is_fast_enough_to_be_no_worry(store):
     assert store.plan(cells) == 20_000
     assert len(store.missing(c.key for c in cells)) == 20_000
     assert time.perf_counter() - begin < 10
+
+
+class Contested:
+    """A connection whose file is held by another process for a few calls."""
+
+    def __init__(self, failures, error="database is locked"):
+        self.failures, self.error, self.calls = failures, error, 0
+
+    def execute(self, _):
+        self.calls += 1
+        if self.calls <= self.failures:
+            raise sqlite3.OperationalError(self.error)
+
+
+def test_runners_that_start_together_wait_for_each_other(monkeypatch):
+    """Switching the journal does not honour SQLite's own timeout."""
+    monkeypatch.setattr(database.time, "sleep", lambda _: None)
+    patient = Contested(3)
+    database._write_ahead(patient)
+    assert patient.calls == 4
+    with pytest.raises(sqlite3.OperationalError, match="disk"):
+        database._write_ahead(Contested(1, "disk I/O error"))
+    monkeypatch.setattr(database, "PATIENCE", 0.0)
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        database._write_ahead(Contested(10**9))

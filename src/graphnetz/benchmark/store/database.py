@@ -35,6 +35,26 @@ _DONE = "('ok', 'failed', 'diverged', 'timeout', 'oom')"
 _FOREIGN: list[sqlite3.Connection] = []  # inherited over a fork: never used there and never closed there
 
 
+PATIENCE = 30.0
+"""Seconds to wait for another process that holds the file."""
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging.
+
+    SQLite does not wait for the lock that this takes: runners that start together would trip over each other.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
 class Store:
     """All cells of one run and what came out of them.
 
@@ -90,7 +110,7 @@ class Store:
         else:
             warn_on_network(self.path)
         db = sqlite3.connect(
-            f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30.0
+            f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=PATIENCE
         )
         try:
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, schema.MAX_VALUE_BYTES)
@@ -101,7 +121,7 @@ class Store:
                 schema.await_tables(db)
                 schema.identify(db, name=str(self.path))
             else:
-                db.execute("PRAGMA journal_mode = WAL")
+                _write_ahead(db)
                 db.execute("PRAGMA synchronous = FULL")
                 schema.prepare(db, name=str(self.path))
             schema.check(db, name=str(self.path))
