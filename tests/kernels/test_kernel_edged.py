@@ -134,3 +134,12 @@ def test_the_kernels_are_used_where_they_may_be(monkeypatch):
     with gk.enabled(False):
         gk.message_passing(make("gat", 4), x, edge_index, edge_attr=attributes)
     assert len(used) == 2
+
+
+def test_attributes_that_do_not_fit_get_the_layers_own_error():
+    edge_index, x, conv = random_edges(9, 20), features(9, 4, 0), make("transformer", 4)
+    for wrong in (features(25, EDGE_DIM, 1), features(20, EDGE_DIM, 1, torch.float32)):
+        with pytest.raises(RuntimeError):
+            conv(x, edge_index, edge_attr=wrong)
+        with pytest.raises(RuntimeError):
+            gk.message_passing(conv, x, edge_index, edge_attr=wrong)

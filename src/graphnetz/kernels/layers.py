@@ -84,10 +84,11 @@ def message_passing(
 def _with_edges(conv: Conv, x: Features, edge_index: Tensor | Structure, edge_attr: Tensor) -> Tensor:
     dense = x.to_dense() if isinstance(x, SparseFeatures) else x
     fast = EDGED_LAYERS.get(type(conv).__name__)
-    plain = usable(dense) and usable(edge_attr) and not edge_attr.requires_grad and edge_attr.dim() == 2
+    plain = usable(dense) and usable(edge_attr) and not edge_attr.requires_grad
+    plain = plain and edge_attr.dim() == 2 and edge_attr.dtype == dense.dtype
     if fast is not None and plain and supports(conv, edges=True) and _plain_edges(edge_index):
         structure = edge_index if isinstance(edge_index, Structure) else structure_of(edge_index, x.size(0))
-        if structure.parent is None:
+        if structure.parent is None and structure.num_arcs == edge_attr.size(0):  # else the layer says what is wrong
             return fast(conv, dense, structure, edge_attr)
     edge_index = edge_index.edge_index if isinstance(edge_index, Structure) else edge_index
     return cast(Tensor, conv(dense, edge_index, edge_attr=edge_attr))
