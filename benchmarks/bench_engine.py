@@ -14,13 +14,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from graphnetz.benchmark.executors import LocalExecutor, drive
-from graphnetz.benchmark.keys import content_key
-from graphnetz.benchmark.outputs import assemble
-from graphnetz.benchmark.plan import make_plan
-from graphnetz.benchmark.store import Store, to_csv
-from graphnetz.benchmark.worker import Workbench
 from graphnetz.datasets import task_from_dataset
+from graphnetz.engine.executors import LocalExecutor, drive
+from graphnetz.engine.identity.keys import content_key
+from graphnetz.engine.outputs import assemble
+from graphnetz.engine.plan import make_plan
+from graphnetz.engine.store import Store, to_csv
+from graphnetz.engine.worker import Workbench
 from graphnetz.models import named_specs
 from graphnetz.records import Cell, CellResult, Protocol, Task
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
-from graphnetz.selection.graph import as_graph
+from graphnetz.graphs.compressed import as_graph
 from graphnetz.selection.metafeatures import meta_features
 from graphnetz.selection.readers import glemos_testbeds, read_glemos, read_metagl
 from graphnetz.selection.selectors import SELECTORS

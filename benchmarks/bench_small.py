@@ -23,7 +23,7 @@ IMPORTS = {
     "statistics": "import graphnetz.stats",
     "torch": "import torch",
     "torch_geometric": "import torch_geometric",
-    "everything a run needs": "import graphnetz.benchmark.run",
+    "everything a run needs": "import graphnetz.engine.run",
 }
 
 

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import psutil
 
-from graphnetz.benchmark.executors import EXECUTORS, Limits, LocalExecutor, drive, worker_process
-from graphnetz.benchmark.store import Store, to_json
+from graphnetz.engine.executors import EXECUTORS, Limits, LocalExecutor, drive, worker_process
+from graphnetz.engine.store import Store, to_json
 from graphnetz.records import Cell, CellResult, Protocol
 
 STEPS = ("claim", "load", "train", "commit", "committed", "report")

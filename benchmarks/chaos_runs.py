@@ -49,8 +49,8 @@ def lay_trap(step: str, mark: Path) -> None:
     """Make this process, a driver that is about to run, die at ``step``; or one worker of it, once."""
     import torch
 
-    from graphnetz.benchmark.store import Store
-    from graphnetz.benchmark.worker import Workbench
+    from graphnetz.engine.store import Store
+    from graphnetz.engine.worker import Workbench
 
     driver, seen = os.getpid(), []
 
@@ -153,7 +153,7 @@ def kill_at(base: Path, steps: tuple[str, ...], calm: Path) -> int:
 
 def verify(folder: Path) -> None:
     """Every planned cell once and done."""
-    from graphnetz.benchmark.store import Store
+    from graphnetz.engine.store import Store
 
     with Store.open(folder, readonly=True) as store:
         assert store.counts() == {"ok": 8}, store.counts()
@@ -176,8 +176,8 @@ def storm_of_runs(base: Path, storm: Callable[..., Any], calm: Path, **options: 
 
 def prepare() -> None:
     """Import and compile what every driver needs, so that forked ones share it."""
-    import graphnetz.benchmark.run
     import graphnetz.cli.show
+    import graphnetz.engine.run
     import graphnetz.kernels as kernels
     import graphnetz.report.write  # noqa: F401
 

@@ -25,8 +25,8 @@ def study() -> dict:
 
 
 def run(folder: Path, workers: int | None) -> None:
-    from graphnetz.benchmark.run import run_benchmark
     from graphnetz.datasets import SUITES
+    from graphnetz.engine.run import run_benchmark
 
     plan = study()
     tasks = {task.name: task for task in SUITES[plan["suite"]]()}
@@ -42,8 +42,8 @@ def run(folder: Path, workers: int | None) -> None:
 
 def read(folder: Path) -> dict:
     """Both designs on the same scores: one row per comparison, and the shares."""
+    from graphnetz.analysis.sequential import SeedRule, cost_of, decide_report
     from graphnetz.report import BenchmarkReport
-    from graphnetz.report.sequential import SeedRule, cost_of, decide_report
 
     plan = study()
     report = BenchmarkReport.from_json(folder / "results.json")

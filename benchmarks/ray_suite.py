@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from chaos_runs import differences
-from graphnetz.benchmark.config import DEFAULT_MODELS
-from graphnetz.benchmark.run import run_benchmark
-from graphnetz.benchmark.store import Store
 from graphnetz.datasets import SUITES
+from graphnetz.engine.config import DEFAULT_MODELS
+from graphnetz.engine.run import run_benchmark
+from graphnetz.engine.store import Store
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from typing import Any
 
 from graphnetz.datasets import CARDS, CATEGORIES
 from graphnetz.models import ALL, MODELS
-from graphnetz.render.escape import markdown
 from graphnetz.report.bibliography import bibtex, model_key
+from graphnetz.report.escape import markdown
 
 
 def _words(text: object) -> str:

@@ -9,16 +9,16 @@ import torch
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
-from graphnetz.benchmark.adaptive import run_rounds, seed_rule
-from graphnetz.benchmark.plan import Plan
-from graphnetz.benchmark.run import run_benchmark
-from graphnetz.benchmark.store import Store
+from graphnetz.analysis.sequential import SeedRule, common_seeds, cost_of, decide_report
 from graphnetz.cli.app import run_app
 from graphnetz.cli.load import load_report
+from graphnetz.engine.adaptive import run_rounds, seed_rule
+from graphnetz.engine.plan import Plan
+from graphnetz.engine.run import run_benchmark
+from graphnetz.engine.store import Store
 from graphnetz.models import ModelSpec
 from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.report import BenchmarkReport, TaskInfo
-from graphnetz.report.sequential import SeedRule, common_seeds, cost_of, decide_report
 from graphnetz.stats import repeated_interval
 
 RULE = SeedRule(0.01, max_seeds=30)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphnetz.benchmark.register import plan_hash
-from graphnetz.benchmark.store import Store
+from graphnetz.engine.preregistration import plan_hash
+from graphnetz.engine.store import Store
 
 _spec = importlib.util.spec_from_file_location("auto_seeds_models", Path(__file__).with_name("test_auto_seeds.py"))
 _models = importlib.util.module_from_spec(_spec)

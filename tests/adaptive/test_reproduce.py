@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from graphnetz._core.errors import UsageError
-from graphnetz.benchmark.reproduce import reproduce
-from graphnetz.benchmark.run import run_benchmark
 from graphnetz.cli.app import run_app
+from graphnetz.engine.reproduce import reproduce
+from graphnetz.engine.run import run_benchmark
 
 
 @pytest.fixture(scope="module")

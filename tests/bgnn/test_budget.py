@@ -142,7 +142,7 @@ def test_a_run_at_a_budget_reports_counts_and_flags_the_ones_that_miss():
 
 
 def test_a_budget_out_of_reach_is_refused_before_any_cell(monkeypatch):
-    monkeypatch.setattr("graphnetz.benchmark.run.execute", lambda *_, **__: pytest.fail("a cell was run"))
+    monkeypatch.setattr("graphnetz.engine.run.execute", lambda *_, **__: pytest.fail("a cell was run"))
     reach = r"csl / bgnn.GAT: GAT cannot come within 10 % of 10,000 parameters. Closest: [\d,]+ parameters at width \d+ and "
     with pytest.raises(UsageError, match=reach):
         run_at(10_000)

@@ -6,16 +6,16 @@ import pandas as pd
 import pytest
 
 from graphnetz._core.errors import UsageError
+from graphnetz.analysis.sizes import parameter_counts, size_verdicts
 from graphnetz.benchmark import run_benchmark
-from graphnetz.benchmark.budgets import BudgetCheck
-from graphnetz.benchmark.config import load_config
 from graphnetz.cli.app import run_app
 from graphnetz.datasets.custom import task_from_dataset
 from graphnetz.datasets.generators.symmetric import csl
+from graphnetz.engine.config import load_config
+from graphnetz.engine.cost.parameters import BudgetCheck
 from graphnetz.models import MODELS
 from graphnetz.models.budget import width_for
 from graphnetz.records import CellResult, Protocol, Task
-from graphnetz.report.sizes import parameter_counts, size_verdicts
 from graphnetz.tasktypes import Dims
 
 CSL = Dims(1, 10, vocabulary=(1,))

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from graphnetz._core.errors import UsageError
-from graphnetz.benchmark.config import load_config
-from graphnetz.benchmark.plan import make_plan
-from graphnetz.benchmark.studies import beside, studies, study
-from graphnetz.benchmark.study_tables import CYCLES, EDGES, LARGE_BUDGET, RUNS, SMALL_BUDGET
-from graphnetz.benchmark.worker import Workbench
 from graphnetz.cli.app import run_app
 from graphnetz.cli.studies import study_arguments
 from graphnetz.datasets import SUITES
 from graphnetz.datasets.bgnn import FOLDED, PROTOCOLS, RATES, SIZES, STUDIES, study_task
+from graphnetz.engine.config import load_config
+from graphnetz.engine.plan import make_plan
+from graphnetz.engine.worker import Workbench
 from graphnetz.metrics import METRICS
 from graphnetz.models import MODELS
+from graphnetz.papers.benchmarking_gnns.suite import beside, studies, study
+from graphnetz.papers.benchmarking_gnns.tables import CYCLES, EDGES, LARGE_BUDGET, RUNS, SMALL_BUDGET
 from graphnetz.records import CellResult, Plateau
 from graphnetz.report import BenchmarkReport, TaskInfo
 from graphnetz.stats import welch_interval

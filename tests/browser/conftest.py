@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from graphnetz.records import CellResult, Figure, Section, Table
-from graphnetz.render.page import render_page
 from graphnetz.report import BenchmarkReport, TaskInfo
+from graphnetz.report.page import render_page
 from graphnetz.report.pagedata import build_page
 
 FLAGS = (

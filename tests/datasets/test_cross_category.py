@@ -173,8 +173,8 @@ MODELS = ["GCN", "GAT", "GraphSAGE", "GraphTransformer"]
 @pytest.mark.golden
 @pytest.mark.parametrize("name", ["tsp_random", "ising_lattice_published"])
 def test_generated_rows_reproduce_the_paper(name):
-    from graphnetz.benchmark.config import PROTOCOLS
-    from graphnetz.benchmark.run import run_benchmark
+    from graphnetz.engine.config import PROTOCOLS
+    from graphnetz.engine.run import run_benchmark
 
     report = run_benchmark(
         models=MODELS, tasks=[name], seeds=range(10), protocol=dict(PROTOCOLS["paper"]), verbose=False
@@ -212,9 +212,9 @@ def test_the_start_of_the_relations_is_why_fb15k_237_differs(shared_data, tmp_pa
 @pytest.mark.data
 def test_the_small_test_part_is_why_mutag_differs(shared_data, tmp_path, monkeypatch):
     """GraphSAGE scored as in the paper, on the 20 % it validates on, falls into the published interval."""
-    from graphnetz.benchmark.config import PROTOCOLS
-    from graphnetz.benchmark.run import run_benchmark
     from graphnetz.datasets import CARDS, task_from_dataset
+    from graphnetz.engine.config import PROTOCOLS
+    from graphnetz.engine.run import run_benchmark
     from graphnetz.records import GraphList
 
     monkeypatch.setenv("GRAPHNETZ_MIRROR", str(shared_data))

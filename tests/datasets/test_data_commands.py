@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from graphnetz._core.errors import UsageError
-from graphnetz.benchmark.config import DEFAULT_MODELS, PAPER_MODELS, load_config
-from graphnetz.benchmark.plan import resolve_protocol
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import SUITES, task_of
+from graphnetz.engine.config import DEFAULT_MODELS, PAPER_MODELS, load_config
+from graphnetz.engine.plan import resolve_protocol
 
 
 @pytest.fixture(autouse=True)
@@ -207,7 +207,7 @@ def test_cross_category_runs_from_a_mirror_and_names_missing_rows(source, tmp_pa
 
 
 def test_two_tasks_on_one_dataset_share_its_folder(tmp_path):
-    from graphnetz.benchmark.worker import Workbench
+    from graphnetz.engine.worker import Workbench
 
     asked = []
 

@@ -122,9 +122,9 @@ def test_the_training_loop_takes_label_tables(kind, make, headline, batch_size):
 
 @pytest.mark.parametrize(("kind", "make"), [("node_cls", ppi_like), ("graph_cls", ogbg_like)])
 def test_the_engine_takes_label_tables_with_every_default_model(kind, make, tmp_path):
-    from graphnetz.benchmark.config import DEFAULT_MODELS
-    from graphnetz.benchmark.run import run_benchmark
     from graphnetz.datasets import task_from_dataset
+    from graphnetz.engine.config import DEFAULT_MODELS
+    from graphnetz.engine.run import run_benchmark
 
     task = task_from_dataset("labels", kind, graphs_with(make), epochs=1)
     report = run_benchmark(models=list(DEFAULT_MODELS), tasks=[task], seeds=[0], backend="serial", verbose=False)

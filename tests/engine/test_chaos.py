@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from graphnetz._core.errors import StoreError
-from graphnetz.benchmark.executors import LocalExecutor, SerialExecutor, drive, worker_process
-from graphnetz.benchmark.store import Store, new_owner
+from graphnetz.engine.executors import LocalExecutor, SerialExecutor, drive, worker_process
+from graphnetz.engine.store import Store, new_owner
 from graphnetz.records import Cell, CellResult, Protocol
 
 pytestmark = pytest.mark.chaos
@@ -58,7 +58,7 @@ def test_random_kills_lose_and_double_nothing(runners, kills, calm, tmp_path):
 def test_no_process_outlives_a_killed_driver_not_even_children_of_cells(tmp_path):
     program = (
         "import subprocess, sys, time\n"
-        "from graphnetz.benchmark.executors import LocalExecutor, Limits, worker_process\n"
+        "from graphnetz.engine.executors import LocalExecutor, Limits, worker_process\n"
         "from graphnetz.records import *\n"
         "worker_process._ENVIRONMENT[False] = 'test'\n"
         "def one(c):\n"

@@ -7,8 +7,8 @@ import textwrap
 import pytest
 
 from graphnetz._core.errors import UsageError
-from graphnetz.benchmark.cluster import slurm_script
 from graphnetz.cli.app import run_app
+from graphnetz.engine.cluster import slurm_script
 
 STANDINS = {
     "scontrol": "printf 'n1\\nn2\\nn3\\n'",

@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from graphnetz._core.errors import StoreError, UnknownNameError, UsageError
-from graphnetz.benchmark.environment import environment_key
-from graphnetz.benchmark.executors import EXECUTORS, Limits, LocalExecutor, SerialExecutor, default_workers, drive
-from graphnetz.benchmark.executors.pool import Pool
-from graphnetz.benchmark.store import Store
+from graphnetz.engine.executors import EXECUTORS, Limits, LocalExecutor, SerialExecutor, default_workers, drive
+from graphnetz.engine.executors.pool import Pool
+from graphnetz.engine.identity.environment import environment_key
+from graphnetz.engine.store import Store
 from graphnetz.records import Cell, CellResult, Protocol
 
 
@@ -153,7 +153,7 @@ def test_metrics_are_bit_equal_on_every_executor_and_any_number_of_workers():
 def test_no_hang_when_the_parent_has_trained_with_more_threads():
     program = (
         "import torch; torch.set_num_threads(2)\n"
-        "from graphnetz.benchmark.executors import LocalExecutor, Limits\n"
+        "from graphnetz.engine.executors import LocalExecutor, Limits\n"
         "from graphnetz.records import *\n"
         "x = torch.randn(400, 400, requires_grad=True)\n"
         "for _ in range(3): torch.tanh(x @ x).sum().backward()\n"
@@ -368,7 +368,7 @@ def test_a_pool_leaves_nothing_behind():
 
 
 def test_workers_that_cannot_start_end_in_this_process(monkeypatch):
-    from graphnetz.benchmark.executors import worker_process
+    from graphnetz.engine.executors import worker_process
 
     def broken(*_):
         os._exit(9)

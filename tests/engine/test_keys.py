@@ -15,8 +15,8 @@ import pytest
 import torch
 from torch_geometric.data import Data, InMemoryDataset
 
-from graphnetz.benchmark.environment import environment, environment_key
-from graphnetz.benchmark.keys import CellKeys, Unhashable, code_hash, content_key, fingerprint
+from graphnetz.engine.identity.environment import environment, environment_key
+from graphnetz.engine.identity.keys import CellKeys, Unhashable, code_hash, content_key, fingerprint
 from graphnetz.models import ModelSpec
 from graphnetz.records import GraphList, Protocol, Task
 
@@ -199,7 +199,7 @@ def test_recursion_and_mutual_calls_end(package):
 
 def test_sets_are_sorted_so_keys_do_not_depend_on_the_process():
     program = (
-        "from graphnetz.benchmark.code_hash import code_hash\n"
+        "from graphnetz.engine.identity.code import code_hash\n"
         "def f(x, names={'a', 'b', 'c', 'dd', 'ee'}):\n    return x in {'q', 'w', 'e', 'r', 't', 'y'}\n"
         "print(code_hash((f, {'k': frozenset('abcdefgh')})))\n"
     )
@@ -341,7 +341,7 @@ def test_helpers_of_installed_packages_take_part_by_name_only():
 
 
 def test_lazily_imported_helpers_take_part_whether_they_were_asked_for_or_not():
-    fresh = "from graphnetz.benchmark.code_hash import code_hash; from graphnetz.models import MODELS; "
+    fresh = "from graphnetz.engine.identity.code import code_hash; from graphnetz.models import MODELS; "
     after = "import graphnetz.kernels as k; k.relu_dropout, k.input_features, k.message_passing; k.load(); "
     show = "print(code_hash(MODELS['GCN'].cls))"
     changed = "import graphnetz.kernels as k; k.relu_dropout = lambda x, p, *, training: x; "

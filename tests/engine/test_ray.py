@@ -11,10 +11,10 @@ import psutil
 import pytest
 import torch
 
-from graphnetz.benchmark.executors import Limits, LocalExecutor, RayExecutor, drive
-from graphnetz.benchmark.run import run_benchmark
-from graphnetz.benchmark.store import Store
 from graphnetz.datasets import SUITES
+from graphnetz.engine.executors import Limits, LocalExecutor, RayExecutor, drive
+from graphnetz.engine.run import run_benchmark
+from graphnetz.engine.store import Store
 from graphnetz.records import Cell, CellResult, Protocol
 
 pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray")]
@@ -137,8 +137,8 @@ def test_a_worker_and_a_node_killed_mid_run_cost_no_cell(cluster, tmp_path):
 
 DRIVER = """
 import sys, time, os
-from graphnetz.benchmark.executors import RayExecutor, Limits, drive
-from graphnetz.benchmark.store import Store
+from graphnetz.engine.executors import RayExecutor, Limits, drive
+from graphnetz.engine.store import Store
 from graphnetz.records import Cell, CellResult, Protocol
 folder, address = sys.argv[1:]
 def one(cell):

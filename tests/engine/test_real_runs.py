@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from graphnetz._core.errors import UsageError
-from graphnetz.benchmark import outputs
-from graphnetz.benchmark.environment import environment_key
-from graphnetz.benchmark.estimate import Estimate, PairCost
-from graphnetz.benchmark.executors import LocalExecutor, SerialExecutor, worker_process
-from graphnetz.benchmark.run import run_benchmark
-from graphnetz.benchmark.store import Store
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import SUITES
+from graphnetz.engine import outputs
+from graphnetz.engine.cost.estimate import Estimate, PairCost
+from graphnetz.engine.executors import LocalExecutor, SerialExecutor, worker_process
+from graphnetz.engine.identity.environment import environment_key
+from graphnetz.engine.run import run_benchmark
+from graphnetz.engine.store import Store
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SMALL = {"models": ["GCN", "Majority", "DegreeProduct"], "seeds": range(2), "epochs": 2, "verbose": False}
@@ -112,7 +112,7 @@ def test_the_comparison_of_folders_sees_one_changed_byte(tmp_path):
 @pytest.fixture
 def quick_report(monkeypatch):
     """Without the report files: these tests look at the store."""
-    monkeypatch.setattr("graphnetz.benchmark.run.write_outputs", lambda *_, **__: None)
+    monkeypatch.setattr("graphnetz.engine.run.write_outputs", lambda *_, **__: None)
 
 
 def test_strict_env_compares_with_the_workers_and_trains_only_what_differs(tmp_path, monkeypatch, quick_report):

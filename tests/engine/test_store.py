@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphnetz._core.errors import StoreError
-from graphnetz.benchmark.store import (
+from graphnetz.engine.store import (
     SCHEMA_VERSION,
     Store,
     codec,

@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 
 from graphnetz import run_benchmark
-from graphnetz.benchmark.studies import study
 from graphnetz.datasets.bgnn import study_task
 from graphnetz.datasets.generators import symmetric
 from graphnetz.datasets.sources.tu import tu_dataset
+from graphnetz.papers.benchmarking_gnns.suite import study
 from graphnetz.records import GraphList, Plateau, Task
 from graphnetz.stats import adjust
 

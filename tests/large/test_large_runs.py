@@ -9,13 +9,14 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import training_context
-from graphnetz.benchmark import footprint, run_benchmark
-from graphnetz.benchmark.config import load_config
-from graphnetz.benchmark.keys import content_key
-from graphnetz.benchmark.plan import GraphSize
+from graphnetz.benchmark import run_benchmark
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import task_from_dataset
 from graphnetz.datasets.generators.large import distinct, large_sbm, triangle
+from graphnetz.engine.config import load_config
+from graphnetz.engine.cost import footprint
+from graphnetz.engine.identity.keys import content_key
+from graphnetz.engine.plan import GraphSize
 from graphnetz.models import MODELS
 from graphnetz.records import Protocol
 from graphnetz.tasktypes import TASK_TYPES

@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 import pytest
 
 from graphnetz.records import Figure, Section, Table
-from graphnetz.render import latex, tables
-from graphnetz.render.page import PageData, VerdictView, render_fragment, render_page
-from graphnetz.render.views import BothView, CellView, Grid, PairView, TaskRow, number, p_value
+from graphnetz.report import latex, tables
+from graphnetz.report.page import PageData, VerdictView, render_fragment, render_page
+from graphnetz.report.views import BothView, CellView, Grid, PairView, TaskRow, number, p_value
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 NAMES = (EVIL, "a_b$%", "=cmd()", "[red]", "y" * 300, "\u202eevil", "שלום")

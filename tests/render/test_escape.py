@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from graphnetz.render import escape
+from graphnetz.report import escape
 
 HOSTILE = (
     "a_b$%",

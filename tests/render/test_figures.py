@@ -6,9 +6,9 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from graphnetz._core.errors import UsageError
-from graphnetz.render import plots
-from graphnetz.render.style import figure_bytes, palette, save_figure
-from graphnetz.render.views import CellView, Curve, CurvePanel, Grid, PairView, RankView, TaskRow
+from graphnetz.report import plots
+from graphnetz.report.style import figure_bytes, palette, save_figure
+from graphnetz.report.views import CellView, Curve, CurvePanel, Grid, PairView, RankView, TaskRow
 
 MODELS = ("GCN", "a_b$%", "_hidden", "</script>" + "x" * 300)
 
@@ -163,7 +163,7 @@ def test_sections_draw_by_kind():
 
 def test_lean_fonts_change_the_time_and_not_the_picture():
     """The layout tables that the quick font lacks are never read: pixels are the same."""
-    from graphnetz.render.style import figure_files, lean_fonts
+    from graphnetz.report.style import figure_files, lean_fonts
 
     def picture():
         grid = Grid(("A", "B"), (TaskRow("Tävö AVAT", "Test accuracy", True, (CellView(0.8), CellView(0.7))),))

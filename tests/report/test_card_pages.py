@@ -9,7 +9,7 @@ import pytest
 from graphnetz.datasets import CARDS
 from graphnetz.datasets.cards import CATEGORIES
 from graphnetz.models import MODELS
-from graphnetz.render.escape import markdown
+from graphnetz.report.escape import markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,8 +10,8 @@ from scipy import stats
 from torch_geometric.data import Data
 
 from graphnetz.benchmark import run_benchmark
-from graphnetz.benchmark.plan import fixed_splits
 from graphnetz.datasets.custom import task_from_dataset
+from graphnetz.engine.plan import fixed_splits
 from graphnetz.records import CellResult, GraphList
 from graphnetz.records.scores import split_means
 from graphnetz.report import BenchmarkReport, TaskInfo

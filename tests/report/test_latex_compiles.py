@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphnetz.datasets import CARDS
-from graphnetz.render import latex
+from graphnetz.report import latex
 from graphnetz.report.bibliography import MODELS, TESTS, bibtex
 from graphnetz.report.paper import write_paper
 

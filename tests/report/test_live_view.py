@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from graphnetz.benchmark.store import Store
 from graphnetz.cli.app import run_app
 from graphnetz.cli.live import make_server
 from graphnetz.cli.load import live_report, load_report
+from graphnetz.engine.store import Store
 from graphnetz.records import Cell, CellResult, Protocol
 
 EVIL = "</script><img src=x onerror=alert(1)>"

@@ -10,8 +10,8 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import MissingExtraError, UnknownNameError, UsageError
 from graphnetz.benchmark import run_benchmark
-from graphnetz.benchmark.loggers import LOGGERS, curves, ends, listening, place
 from graphnetz.cli.app import run_app
+from graphnetz.engine.trackers import LOGGERS, curves, ends, listening, place
 from graphnetz.records import Cell, CellResult, Protocol, Task
 
 EVIL = "../../</script>"

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from graphnetz.records import Figure, Section, Table
-from graphnetz.report.several import compare_reports
+from graphnetz.report.compare_runs import compare_reports
 
 EVIL = "</table></script><img src=x onerror=alert(1)>"
 BIDI = "\u202egnp.exe"

@@ -3,10 +3,10 @@
 import json
 from html.parser import HTMLParser
 
-from graphnetz.render.page import render_page
 from graphnetz.report import write
-from graphnetz.report.origins import origin_tables, reproduce
+from graphnetz.report.page import render_page
 from graphnetz.report.pagedata import build_page
+from graphnetz.report.provenance import origin_tables, reproduce
 
 PROTOCOLS = {
     "cora": {"optimiser": "adam", "lr": 0.01, "epochs": 3, "patience": None},

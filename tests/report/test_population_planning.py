@@ -11,11 +11,11 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
+from graphnetz.analysis.planning import critical_difference, plan_from_report, plan_from_sd
+from graphnetz.analysis.task_population import hierarchical_frame, population_tables, wilcoxon_frame
 from graphnetz.cli.app import run_app
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.pagedata import build_page
-from graphnetz.report.planning import critical_difference, plan_from_report, plan_from_sd
-from graphnetz.report.population import hierarchical_frame, population_tables, wilcoxon_frame
 from graphnetz.stats import hierarchical
 
 MODELS = {"a": 0.80, "b": 0.78, "c": 0.70}

@@ -10,7 +10,7 @@ from graphnetz._core.errors import DataError
 from graphnetz.cli.app import run_app
 from graphnetz.cli.load import load_report
 from graphnetz.records import Figure, Section, Table
-from graphnetz.render.page import render_page
+from graphnetz.report.page import render_page
 from graphnetz.report.pagedata import build_page
 from graphnetz.report.sections import read_sections, write_section
 

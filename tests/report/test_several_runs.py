@@ -10,10 +10,10 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 
 from graphnetz._core.errors import UsageError
+from graphnetz.analysis.standings import places
 from graphnetz.cli.app import run_app
 from graphnetz.report import BenchmarkReport
-from graphnetz.report.several import compare_reports, merge_reports
-from graphnetz.report.standings import places
+from graphnetz.report.compare_runs import compare_reports, merge_reports
 from graphnetz.report.write import write_report
 
 EVIL = "</script><img src=x onerror=alert(1)>"

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz.benchmark import SearchSpace, get_split, run_benchmark
 from graphnetz.records import CellResult, Predictions, Section, Task
-from graphnetz.render.plots import draw_figure
+from graphnetz.report.plots import draw_figure
 from graphnetz.report.sections import read_sections
 from graphnetz.rings import PRESETS, Tuning, compare_judgement, compare_paper, evaluate, profile, published_scores
 from graphnetz.rings import figures as figs

@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
 from graphnetz.benchmark import get_split, run_benchmark
-from graphnetz.benchmark.fingerprint import fingerprint
+from graphnetz.engine.identity.data import fingerprint
 from graphnetz.records import Task
 from graphnetz.rings import evaluate, perturb_split, perturb_task
 from graphnetz.tasktypes import TASK_TYPES

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphnetz._core.errors import DataError, GraphnetzError, UnknownNameError, UsageError
-from graphnetz.selection.graph import as_graph
+from graphnetz.graphs.compressed import as_graph
+from graphnetz.graphs.orbits import edge_orbits
 from graphnetz.selection.metafeatures import EXTRACTORS, extractor, feature_names, meta_features
-from graphnetz.selection.orbits import edge_orbits
 from graphnetz.selection.statistics63 import STATISTICS, statistics63
 
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from graphnetz._core.errors import DataError, UsageError
+from graphnetz.graphs.compressed import as_graph
 from graphnetz.records import Section
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
 from graphnetz.selection.forecast import expected_cost, forecast
-from graphnetz.selection.graph import as_graph
 from graphnetz.selection.plan import bank_graphs, bank_plan, bank_space, collection_plan, propose_next
 from graphnetz.selection.recommend import recommend
 from graphnetz.selection.space import METHODS, Configuration, configuration_space, core_space, published_space

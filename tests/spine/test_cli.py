@@ -87,7 +87,7 @@ def test_two_fresh_runs_are_bit_identical(folder, tmp_path, offline_task):
 def test_adding_a_seed_adds_only_its_cells(folder, tmp_path, offline_task):
     import shutil
 
-    from graphnetz.benchmark.store import Store
+    from graphnetz.engine.store import Store
 
     out = tmp_path / "more"
     shutil.copytree(folder, out)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from graphnetz.benchmark import estimate
+from graphnetz.engine.cost import estimate
 from graphnetz.records import Cell, CellResult, Protocol
 
 

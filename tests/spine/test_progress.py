@@ -2,8 +2,8 @@
 
 import pytest
 
-from graphnetz.benchmark import progress
-from graphnetz.benchmark.progress import Estimator, Progress
+from graphnetz.engine import progress
+from graphnetz.engine.progress import Estimator, Progress
 
 
 @pytest.fixture

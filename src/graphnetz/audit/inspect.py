@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from graphnetz.audit import baselines, labels, overlap  # noqa: F401  (each registers its checks)
 from graphnetz.audit.checks import CHECKS, Finding, Inspected
-from graphnetz.benchmark.api import get_split
 from graphnetz.datasets import find_task
+from graphnetz.engine.api import get_split
 from graphnetz.records import Section, Table, Task
 
 SECTION = "audit"

@@ -32,7 +32,7 @@ def slurm(
     out: Annotated[Path | None, typer.Option(help="Write the script here instead of printing it.")] = None,
 ) -> int:
     """Print a batch script: Ray on every node of the allocation, the benchmark on top of it."""
-    from graphnetz.benchmark.cluster import slurm_script
+    from graphnetz.engine.cluster import slurm_script
 
     script = slurm_script(
         arguments, nodes=nodes, cpus_per_node=cpus, time=time, memory=mem, gpus_per_node=gpus, partition=partition,

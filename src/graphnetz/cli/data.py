@@ -109,7 +109,7 @@ def _compared(report: Any, suite: str) -> list[Any]:
     from graphnetz.datasets.published import compare
 
     if suite in STUDIES:
-        from graphnetz.benchmark.studies import beside, study
+        from graphnetz.papers.benchmarking_gnns.suite import beside, study
 
         return list(beside(report, study(suite)))
 

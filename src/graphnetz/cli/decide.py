@@ -27,7 +27,7 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Say how many seeds and tasks an effect needs, how long they take, and the critical difference."""
-    from graphnetz.report.planning import plan_from_report, plan_from_sd
+    from graphnetz.analysis.planning import plan_from_report, plan_from_sd
 
     if (source is None) == (sd is None):
         raise UsageError("Give a pilot with --from DIR, or the spread of seed-wise differences with --sd 0.02.")
@@ -45,7 +45,7 @@ def plan(
 
 
 def _print_plan(made: Any) -> None:
-    from graphnetz.benchmark.progress import clock
+    from graphnetz.engine.progress import clock
 
     print(f"To detect {made.effect:g} with probability {made.power:g} at {made.alpha:g} after Holm within each task:")
     print(f"{'task':28} {'seeds':>7} {'typical':>8} {'at worst':>9} {'sd':>9} {'time':>14}")
@@ -91,7 +91,7 @@ def reproduce(
         raise UsageError(f"There is no {str(source)!r}. Give a run folder or a results.json.")
     if mirror:
         os.environ["GRAPHNETZ_MIRROR"] = mirror
-    from graphnetz.benchmark.reproduce import reproduce as again
+    from graphnetz.engine.reproduce import reproduce as again
 
     found = again(source, sample=sample, tolerance=tolerance, root=root, workers=workers)
     if as_json:
@@ -144,7 +144,7 @@ def audit_before(config: Any, tasks: list[Any] | None) -> None:
     if config.mirror:
         os.environ["GRAPHNETZ_MIRROR"] = config.mirror
     from graphnetz.audit import audit, audit_section
-    from graphnetz.benchmark.plan import choose_tasks
+    from graphnetz.engine.plan import choose_tasks
     from graphnetz.report.sections import write_section
 
     findings: list[Any] = []

@@ -56,8 +56,8 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Show how far a run is, from another terminal."""
-    from graphnetz.benchmark.progress import Estimator, clock
-    from graphnetz.benchmark.store import Store
+    from graphnetz.engine.progress import Estimator, clock
+    from graphnetz.engine.store import Store
 
     with Store.open(folder, readonly=True) as store:
         counts = dict(store.counts())
@@ -210,7 +210,7 @@ def doctor(
         return check_cards(names or [], mirror=mirror, root=root, download=download, as_json=as_json)
     if names:
         raise UsageError(f"Without --datasets there is nothing to do with {names[0]!r}. Add --datasets to check it.")
-    from graphnetz.benchmark.health import checks
+    from graphnetz.engine.doctor import checks
 
     found = checks()
     if as_json:

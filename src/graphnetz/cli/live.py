@@ -30,7 +30,7 @@ class Live:
 
     def status(self) -> dict[str, Any]:
         """Counts by status, cells in work, and whether all are done."""
-        from graphnetz.benchmark.store import Store
+        from graphnetz.engine.store import Store
 
         with Store.open(self.folder, readonly=True) as store:
             counts = dict(store.counts())
@@ -41,13 +41,13 @@ class Live:
 
     def progress(self) -> bytes:
         """The page with the progress of the run."""
-        from graphnetz.render.live import progress_page
+        from graphnetz.report.live import progress_page
 
         return progress_page(self.status(), refresh=3).encode()
 
     def report(self) -> bytes:
         """The report of a finished run, or one of the cells finished so far."""
-        from graphnetz.render.page import render_page
+        from graphnetz.report.page import render_page
         from graphnetz.report.pagedata import build_page
 
         with self._lock:

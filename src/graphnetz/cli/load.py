@@ -46,7 +46,7 @@ def load_report(source: Path) -> BenchmarkReport:
 
 def live_report(folder: Path) -> BenchmarkReport:
     """Return a report of the cells that are finished so far."""
-    from graphnetz.benchmark.store import Store
+    from graphnetz.engine.store import Store
     from graphnetz.report import BenchmarkReport, TaskInfo
     from graphnetz.report.sections import combine, read_sections
 
@@ -76,7 +76,7 @@ def live_report(folder: Path) -> BenchmarkReport:
 
 def _with_store(report: BenchmarkReport, folder: Path) -> BenchmarkReport:
     """Add what results.json leaves out: keys, curves, seconds, memory and environments."""
-    from graphnetz.benchmark.store import Store
+    from graphnetz.engine.store import Store
 
     with Store.open(folder, readonly=True) as store:
         kept = {(r.task, r.model, r.seed): r for r in store.results()}

@@ -24,8 +24,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
 def _graphs(name: str, root: str) -> Any:
-    from graphnetz.benchmark.worker import Workbench
     from graphnetz.datasets import find_task
+    from graphnetz.engine.worker import Workbench
 
     task = find_task(name)
     return Workbench({task.name: task}, {}, root).dataset(task.name, 0)

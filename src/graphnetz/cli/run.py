@@ -92,7 +92,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> int:
     """Train every compatible (task, model, seed) cell and write the report folder."""
-    from graphnetz.benchmark.config import load_config
+    from graphnetz.engine.config import load_config
 
     given = locals()
     flags = {key: given[key] for key in FLAGS} | {"seeds": _seeds(seeds), "fanouts": _fanouts(fanouts)}
@@ -115,7 +115,7 @@ def resume(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> int:
     """Go on with a run: only missing cells are trained."""
-    from graphnetz.benchmark.config import load_config
+    from graphnetz.engine.config import load_config
 
     path = folder / "config.toml"
     if not path.exists():
@@ -165,11 +165,11 @@ def _fanouts(text: str | None) -> list[int] | None:
 def _run(config: Any, *, retry_failed: bool, strict_env: bool, dry_run: bool, as_json: bool, quiet: bool) -> int:
     if config.mirror:
         os.environ["GRAPHNETZ_MIRROR"] = config.mirror
-    from graphnetz.benchmark.outputs import write_toml
-    from graphnetz.benchmark.run import run_benchmark
     from graphnetz.cli.data import print_published
     from graphnetz.cli.show import print_report
     from graphnetz.cli.studies import print_study, study_arguments
+    from graphnetz.engine.outputs import write_toml
+    from graphnetz.engine.run import run_benchmark
 
     folder = config.folder()
     arguments = {

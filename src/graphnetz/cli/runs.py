@@ -14,7 +14,7 @@ from graphnetz.cli.app import OK, app, say
 
 if TYPE_CHECKING:
     from graphnetz.report import BenchmarkReport
-    from graphnetz.report.several import RunComparison
+    from graphnetz.report.compare_runs import RunComparison
 
 
 @app.command()
@@ -27,7 +27,7 @@ def compare(
 ) -> int:
     """Say what changed between two runs, paired by task, model and seed."""
     from graphnetz.cli.load import load_report
-    from graphnetz.report.several import compare_reports
+    from graphnetz.report.compare_runs import compare_reports
 
     found = compare_reports(load_report(first), load_report(second), alpha=alpha, method=method)
     if as_json:
@@ -46,8 +46,8 @@ def _print_comparison(found: RunComparison) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from graphnetz.render.escape import clean, shorten
-    from graphnetz.render.views import number, p_value
+    from graphnetz.report.escape import clean, shorten
+    from graphnetz.report.views import number, p_value
 
     # A pipe has no width to fit: names are cut at 40 letters, never wrapped.
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
@@ -81,7 +81,7 @@ def merge(
 ) -> int:
     """Put the cells of several runs into one folder, with one store and one report."""
     from graphnetz.cli.show import print_report
-    from graphnetz.report.several import merge_reports
+    from graphnetz.report.compare_runs import merge_reports
 
     _new_folder(out)
     merged = merge_reports(_reports(runs), names=_labels(runs))
@@ -107,7 +107,7 @@ def _keep_settings(runs: list[Path], out: Path) -> None:
 
 
 def _merge_stores(runs: list[Path], out: Path) -> None:
-    from graphnetz.benchmark.store import Store
+    from graphnetz.engine.store import Store
 
     if not runs:
         return
@@ -134,12 +134,12 @@ def leaderboard(
     from dataclasses import asdict
 
     from graphnetz._core.paths import atomic_write
-    from graphnetz.render.page import render_page
-    from graphnetz.render.tables import csv_text
+    from graphnetz.analysis.standings import places, standings_section
+    from graphnetz.report.compare_runs import merge_reports
     from graphnetz.report.jsonio import jsonable
+    from graphnetz.report.page import render_page
     from graphnetz.report.pagedata import build_page
-    from graphnetz.report.several import merge_reports
-    from graphnetz.report.standings import places, standings_section
+    from graphnetz.report.tables import csv_text
 
     merged = merge_reports(_reports(runs), names=_labels(runs), rename=True)
     merged.config["title"] = title
@@ -208,6 +208,6 @@ def _new_folder(out: Path) -> None:
 
 
 def _plain(text: Any) -> str:
-    from graphnetz.render.escape import shorten
+    from graphnetz.report.escape import shorten
 
     return shorten(text, 60)

@@ -67,7 +67,7 @@ def _cells(report: Any) -> dict[str, dict[str, str]]:
 
 def print_estimate(arguments: dict[str, Any], folder: Path, config: Any, *, as_json: bool) -> int:
     """Show the cells of a plan and what they would cost; refuse a plan over its memory limit."""
-    from graphnetz.benchmark.estimate import estimate_plan
+    from graphnetz.engine.cost.estimate import estimate_plan
 
     estimate = estimate_plan(arguments, folder, workers=config.workers, memory=config.memory)
     if as_json:

@@ -18,7 +18,7 @@ def study_arguments(config: Any) -> dict[str, Any]:
         if config.size != "published":
             raise UsageError(f"--size {config.size} is for the studies: {', '.join(STUDIES)}. Leave it out.")
         return {}
-    from graphnetz.benchmark.studies import study
+    from graphnetz.papers.benchmarking_gnns.suite import study
 
     chosen = study(config.suite)
     found = chosen.arguments(config.size, budget=config.budget)
@@ -58,8 +58,8 @@ def print_study(report: Any, suite: str | None) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from graphnetz.benchmark.studies import beside, study
-    from graphnetz.benchmark.study_tables import CITATION
+    from graphnetz.papers.benchmarking_gnns.suite import beside, study
+    from graphnetz.papers.benchmarking_gnns.tables import CITATION
 
     rows = beside(report, study(str(suite)))
     console = Console(highlight=False, soft_wrap=True)

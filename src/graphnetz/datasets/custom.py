@@ -12,8 +12,8 @@ import numpy as np
 
 from graphnetz._core.errors import DataError, UnknownNameError, UsageError, unknown_name
 from graphnetz.datasets.cards import BENCHMARK_TASKS, CATEGORIES
-from graphnetz.datasets.files import GraphArrays, from_networkx, read_edges, read_features, read_labels, with_nodes
 from graphnetz.datasets.splits import stratified_masks
+from graphnetz.graphs.files import GraphArrays, from_networkx, read_edges, read_features, read_labels, with_nodes
 from graphnetz.records import Task
 
 BUILT_IN_TASK_TYPES = ("node_cls", "graph_cls", "graph_reg", "link_pred", "edge_cls", "multi_reg")

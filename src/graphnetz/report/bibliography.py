@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 
-from graphnetz.render import escape
+from graphnetz.report import escape
 
 TESTS: dict[str, tuple[str, dict[str, str]]] = {
     "holm1979": ("article", {

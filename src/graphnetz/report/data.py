@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeVar
 
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.analysis import scores
 from graphnetz.records import CellResult, ScoreTable, Section
-from graphnetz.report import scores
-from graphnetz.report.info import TaskInfo, infer_tasks
+from graphnetz.records.task_info import TaskInfo, infer_tasks
 from graphnetz.report.jsonio import jsonable
 
 T = TypeVar("T")

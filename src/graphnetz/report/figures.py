@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 
 from graphnetz._core.errors import unknown_name
+from graphnetz.analysis.comparisons import CellStat, Comparison, standing
+from graphnetz.analysis.scores import Histories
 from graphnetz.metrics import label_of
 from graphnetz.records import CellResult, ScoreTable
-from graphnetz.render.views import BothView, CellView, Curve, CurvePanel, Grid, Mark, PairView, TaskRow
-from graphnetz.report.analysis import CellStat, Comparison, standing
-from graphnetz.report.info import TaskInfo
-from graphnetz.report.scores import Histories
+from graphnetz.records.task_info import TaskInfo
+from graphnetz.report.views import BothView, CellView, Curve, CurvePanel, Grid, Mark, PairView, TaskRow
 from graphnetz.stats.intervals import student_quantile
 
 INTERVAL_WORDS = {"t": "Student's t", "bootstrap": "percentile bootstrap", "bca": "BCa bootstrap"}

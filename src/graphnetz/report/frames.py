@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from graphnetz._core.errors import MissingExtraError
+from graphnetz.analysis.comparisons import CellStat, Comparison
 from graphnetz.records import CellResult
-from graphnetz.report.analysis import CellStat, Comparison
-from graphnetz.report.info import TaskInfo
+from graphnetz.records.task_info import TaskInfo
 from graphnetz.stats import binomial_error
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphnetz._core.errors import DataError
+from graphnetz.analysis.scores import public_error
 from graphnetz.records import CellResult, Section
-from graphnetz.report.info import TaskInfo
-from graphnetz.report.scores import public_error
+from graphnetz.records.task_info import TaskInfo
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport

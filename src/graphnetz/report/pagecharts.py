@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from graphnetz.render import charts
-from graphnetz.render.page import FigureView
-from graphnetz.render.views import CurvePanel
-from graphnetz.report import figures, ranking
+from graphnetz.analysis import ranking
+from graphnetz.report import charts, figures
+from graphnetz.report.page import FigureView
+from graphnetz.report.views import CurvePanel
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphnetz.analysis.power import design_of, reference_effect
+from graphnetz.analysis.scores import public_error
+from graphnetz.analysis.sizes import parameter_counts
+from graphnetz.analysis.task_population import population_tables
+from graphnetz.analysis.verdicts import TEST_WORDS, seeds_word
 from graphnetz.records import Section, Table
-from graphnetz.render.page import PageData, PairGroup
 from graphnetz.report import figures
-from graphnetz.report.design import design_of, reference_effect
-from graphnetz.report.origins import origin_tables, reproduce
+from graphnetz.report.page import PageData, PairGroup
 from graphnetz.report.pagecharts import cost_figure, page_figures
-from graphnetz.report.population import population_tables
-from graphnetz.report.scores import public_error
-from graphnetz.report.sizes import parameter_counts
-from graphnetz.report.verdicts import TEST_WORDS, seeds_word
+from graphnetz.report.provenance import origin_tables, reproduce
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.paths import atomic_write
-from graphnetz.render import escape
-from graphnetz.render.style import figure_files, lean_fonts
+from graphnetz.analysis.verdicts import TEST_WORDS, names, seeds_word
+from graphnetz.report import escape
 from graphnetz.report.bibliography import bibtex, dataset_key, model_key
-from graphnetz.report.verdicts import TEST_WORDS, names, seeds_word
+from graphnetz.report.style import figure_files, lean_fonts
 from graphnetz.report.write import figure_plans, no_collector, pairwise_tex
 
 if TYPE_CHECKING:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.errors import unknown_name
 from graphnetz._core.paths import atomic_write
+from graphnetz.analysis import ranking
+from graphnetz.analysis.comparisons import FAMILY_WORDS
+from graphnetz.analysis.verdicts import TEST_WORDS
 from graphnetz.records import CellResult, Section
-from graphnetz.render import latex, plots
-from graphnetz.render.page import render_fragment
-from graphnetz.report import figures, frames, fromscores, jsonio, ranking
-from graphnetz.report.analysis import FAMILY_WORDS
-from graphnetz.report.info import TaskInfo, fill_from_results
+from graphnetz.records.task_info import TaskInfo, fill_from_results
+from graphnetz.report import figures, frames, jsonio, latex, plots
+from graphnetz.report import from_scores as fromscores
+from graphnetz.report.page import render_fragment
 from graphnetz.report.statistics import Statistics
-from graphnetz.report.verdicts import TEST_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,15 @@ from typing import Any
 import pandas as pd
 
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.analysis import across_tasks as across
+from graphnetz.analysis import comparisons as analysis
+from graphnetz.analysis import power as design
+from graphnetz.analysis import ranking, scores, sequential, sizes, verdicts
 from graphnetz.records import ScoreTable
-from graphnetz.render.page import Verdicts, VerdictView
-from graphnetz.render.views import Grid
-from graphnetz.report import across, analysis, design, figures, frames, ranking, scores, sequential, sizes, verdicts
+from graphnetz.report import figures, frames
 from graphnetz.report.data import ReportData
+from graphnetz.report.page import Verdicts, VerdictView
+from graphnetz.report.views import Grid
 from graphnetz.stats import PAIRED_TESTS, rank_stability
 
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from graphnetz._core.paths import atomic_write
-from graphnetz.render import latex, plots
-from graphnetz.render.page import render_page
-from graphnetz.render.style import figure_files, lean_fonts
-from graphnetz.render.tables import csv_text, summary_markdown
+from graphnetz.analysis import ranking
+from graphnetz.analysis.comparisons import FAMILY_WORDS
+from graphnetz.analysis.verdicts import TEST_WORDS
 from graphnetz.report import figures as drawings
-from graphnetz.report import ranking
-from graphnetz.report.analysis import FAMILY_WORDS
+from graphnetz.report import latex, plots
 from graphnetz.report.jsonio import dump, jsonable
+from graphnetz.report.page import render_page
 from graphnetz.report.pagecharts import report_panels
 from graphnetz.report.pagedata import build_page, title_of
 from graphnetz.report.sections import combine, read_sections, readable
-from graphnetz.report.verdicts import TEST_WORDS
+from graphnetz.report.style import figure_files, lean_fonts
+from graphnetz.report.tables import csv_text, summary_markdown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -299,7 +299,7 @@ class _Given:
 
 def _graphs(task: Task, root: str) -> tuple[list[Data], Data | None]:
     """Load the dataset as the engine does, with features; one graph is cut into ego-graphs and returned as well."""
-    from graphnetz.benchmark.worker import Workbench
+    from graphnetz.engine.worker import Workbench
 
     loaded = Workbench({task.name: task}, {}, root).load(task.name, 0)
     graphs = degree_features(list(stream(loaded)))

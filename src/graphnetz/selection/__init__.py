@@ -1,9 +1,9 @@
 """Model selection: meta-features, selectors, testbeds, the performance bank and recommendations."""
 
+from graphnetz.graphs.compressed import Graph, as_graph
+from graphnetz.graphs.orbits import ORBITS, edge_orbits
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
-from graphnetz.selection.graph import Graph, as_graph
 from graphnetz.selection.metafeatures import EXTRACTORS, FEATURE_SETS, extractor, feature_names, meta_features
-from graphnetz.selection.orbits import ORBITS, edge_orbits
 from graphnetz.selection.recommend import Choice, Recommendation, recommend
 from graphnetz.selection.scoring import SelectionScores, selection_scores
 from graphnetz.selection.selectors import SELECTORS, Selector

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from graphnetz._core.rng import generator
 
 if TYPE_CHECKING:
-    from graphnetz.selection.graph import Graph
+    from graphnetz.graphs.compressed import Graph
 
 FloatArray = npt.NDArray[np.float64]
 

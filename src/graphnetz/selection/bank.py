@@ -102,7 +102,7 @@ class PerformanceBank:
 
     def add_graph(self, name: str, graph: Any, *, domain: str = "", origin: str = "") -> BankGraph:
         """Describe a graph (anything `as_graph` reads) and file it under ``name``."""
-        from graphnetz.selection.graph import as_graph
+        from graphnetz.graphs.compressed import as_graph
 
         one = as_graph(graph)
         entry = BankGraph(name, meta_features(one, FEATURE_SET), one.num_nodes, one.num_edges, domain, origin)

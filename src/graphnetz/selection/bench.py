@@ -182,7 +182,7 @@ def _kept(path: Path, selector: str, bed: Testbed) -> SelectionResult:
 
 def write_studies(studies: Sequence[TestbedStudy], out: Path) -> None:
     """Write ``testbeds.json`` (sections) and ``testbeds.csv`` (one line per selector, set and testbed)."""
-    from graphnetz.render.tables import csv_text
+    from graphnetz.report.tables import csv_text
 
     columns = (
         *("task", "testbed", "selector", "features", "mean", "low", "high", "rank", "mrr", "ndcg1", "train_seconds"),

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError
+from graphnetz.graphs.compressed import Graph
 from graphnetz.records import Cell, CellResult, Task
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
 from graphnetz.selection.building import engine_model
-from graphnetz.selection.graph import Graph
 from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement
 from graphnetz.selection.space import Configuration
 from graphnetz.selection.splits import stored_split
@@ -142,11 +142,11 @@ def _chunks(plan: Iterable[Measurement]) -> Iterator[list[Measurement]]:
 
 def _measure(chunk: Sequence[Measurement], folder: Path, bank: PerformanceBank, effort: Effort, verbose: bool) -> None:
     import graphnetz.kernels as kernels
-    from graphnetz.benchmark.executors import EXECUTORS, Limits
-    from graphnetz.benchmark.plan import make_plan
-    from graphnetz.benchmark.run import execute
-    from graphnetz.benchmark.store import Store
-    from graphnetz.benchmark.worker import Workbench
+    from graphnetz.engine.executors import EXECUTORS, Limits
+    from graphnetz.engine.plan import make_plan
+    from graphnetz.engine.run import execute
+    from graphnetz.engine.store import Store
+    from graphnetz.engine.worker import Workbench
 
     made = {spec: spec.build() for spec in dict.fromkeys(item.graph for item in chunk)}
     tasks = [

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from graphnetz._core.errors import DataError
-from graphnetz.selection.edgelist import read_edge_list
-from graphnetz.selection.graph import Graph, as_graph, from_pairs
+from graphnetz.graphs.compressed import Graph, as_graph, from_pairs
+from graphnetz.graphs.edgelist import read_edge_list
 
 
 def example_graph() -> Graph:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.graphs.compressed import Graph
 from graphnetz.selection import carried  # noqa: F401 - registers the real graphs
 from graphnetz.selection.bank import PerformanceBank
 from graphnetz.selection.example import read_labelled
-from graphnetz.selection.graph import Graph
 from graphnetz.selection.space import Configuration, core_space
 from graphnetz.selection.synthetic import make
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError
+from graphnetz.graphs.compressed import Graph, as_graph
 from graphnetz.records import Section, Table, Task
 from graphnetz.selection import building
 from graphnetz.selection.bank import FEATURE_SET, PerformanceBank
 from graphnetz.selection.forecast import Familiarity, expected_cost, familiarity, forecast, ranked
-from graphnetz.selection.graph import Graph, as_graph
 from graphnetz.selection.metafeatures import meta_features
 from graphnetz.selection.selectors.base import Selector
 from graphnetz.selection.selectors.kernel import KernelSelector

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from graphnetz._core.paths import atomic_write, slug
 from graphnetz._core.rng import generator
-from graphnetz.selection.graph import Graph
+from graphnetz.graphs.compressed import Graph
 
 IntArray = npt.NDArray[np.int64]
 TRAIN, VALIDATION = 0.64, 0.16

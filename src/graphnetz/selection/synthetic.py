@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.rng import generator
-from graphnetz.selection.graph import Graph, from_pairs
+from graphnetz.graphs.compressed import Graph, from_pairs
 
 IntArray = npt.NDArray[np.int64]
 Made = tuple[IntArray, IntArray | None, Any]

@@ -40,7 +40,7 @@ def verify(
         By name of the configuration: mean, half-width of the 95 % interval and number of seeds (None
         where undefined), as predicted and as measured.
     """
-    from graphnetz.benchmark.run import run_benchmark
+    from graphnetz.engine.run import run_benchmark
 
     if not 1 <= count <= len(recommendation.choices):
         raise UsageError(f"The shortlist has {len(recommendation.choices)} choices, {count} cannot be verified.")

@@ -1,0 +1,1 @@
+"""Scores in, conclusions out: the only place where statistics meet a benchmark."""

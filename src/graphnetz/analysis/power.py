@@ -1,0 +1,143 @@
+"""What the design can see: power, seeds needed, practical equivalence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from graphnetz._core.errors import UnknownNameError, UsageError
+from graphnetz.analysis.comparisons import Comparison
+from graphnetz.metrics import lookup
+from graphnetz.records import ScoreTable
+from graphnetz.records.task_info import SHARED_DATA
+from graphnetz.stats import adjust, minimum_detectable_effect, power_analysis, seeds_needed, tost
+
+TARGET = 0.8
+MAX_SEEDS = 10_000
+
+
+@dataclass(frozen=True)
+class Design:
+    """How far the seeds of one comparison reach. ``seeds`` is None when no number of seeds suffices."""
+
+    a: str
+    b: str
+    n: int
+    sd: float
+    alpha: float
+    effect: float
+    mde: float
+    seeds: int | None
+
+
+def reference_effect(table: ScoreTable, t: int) -> float:
+    """A difference worth talking about, fixed by the scale of the metric and never by what was observed.
+
+    0.01 where the metric is a share, else one hundredth of the task's typical value, one digit.
+    """
+    try:
+        low, high = lookup(table.metrics[t]).bounds
+    except UnknownNameError:
+        low, high = -math.inf, math.inf
+    if math.isfinite(low) and math.isfinite(high):
+        return 0.01 * (high - low)
+    finite = table.values[t][np.isfinite(table.values[t])]
+    typical = abs(float(np.median(finite))) if finite.size else 0.0
+    return float(f"{0.01 * typical:.0e}") if typical > 0 else 0.01
+
+
+def design_of(table: ScoreTable, pair: Comparison, *, effect: float) -> Design:
+    """Smallest detectable difference and seeds needed for one comparison.
+
+    The level is Holm's strictest step, alpha over the size of the family, so that the promise holds
+    whatever the other comparisons do.
+    """
+    t = table.tasks.index(pair.task)
+    x, y = table.paired(pair.task, pair.a, pair.b)
+    sd = float(np.std(x - y, ddof=1)) if x.size > 1 else math.nan
+    alpha = pair.alpha / max(1, pair.family_size)
+    ratio = _ratio(table, t)
+    return Design(
+        pair.a,
+        pair.b,
+        x.size,
+        sd,
+        alpha,
+        effect,
+        minimum_detectable_effect(sd, x.size, alpha=alpha, power=TARGET, test_ratio=ratio),
+        seeds_needed(effect, sd, alpha=alpha, power=TARGET, max_n=MAX_SEEDS, test_ratio=ratio),
+    )
+
+
+def _ratio(table: ScoreTable, t: int) -> float:
+    known = table.replication[t] in SHARED_DATA and math.isfinite(table.test_ratio[t])
+    return table.test_ratio[t] if known else 0.0
+
+
+def power_frame(
+    table: ScoreTable, pairs: Sequence[Comparison], effect: float | Mapping[str, float], *, alpha: float, target: float
+) -> pd.DataFrame:
+    """Power of every comparison for an effect that the reader names, with the range of its sd."""
+    rows = []
+    for pair in pairs:
+        x, y = table.paired(pair.task, pair.a, pair.b)
+        ratio = _ratio(table, table.tasks.index(pair.task))
+        size = _per_task(effect, pair.task, "effect")
+        found = power_analysis(x - y, size, alpha=alpha, target=target, max_n=MAX_SEEDS, test_ratio=ratio)
+        rows.append(
+            {
+                "task": pair.task,
+                "model_a": pair.a,
+                "model_b": pair.b,
+                "n_seeds": found.n,
+                "effect": size,
+                "alpha": alpha,
+                "sd_diff": found.sd,
+                "sd_low": found.sd_low,
+                "sd_high": found.sd_high,
+                "power": found.power,
+                "power_low": found.power_low,
+                "power_high": found.power_high,
+                "smallest_effect": found.mde,
+                "seeds": _or_nan(found.seeds),
+                "seeds_low": _or_nan(found.seeds_low),
+                "seeds_high": _or_nan(found.seeds_high),
+                "reason": found.reason,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def equivalence_frame(
+    table: ScoreTable, pairs: Sequence[Comparison], margin: float | Mapping[str, float], *, alpha: float
+) -> pd.DataFrame:
+    """Two one-sided tests per comparison; Holm within each task, in a family of their own."""
+    columns = ["task", "model_a", "model_b", "margin", "low", "high", "p_raw", "n_seeds", "reason"]
+    rows = []
+    for pair in pairs:
+        x, y = table.paired(pair.task, pair.a, pair.b)
+        size = _per_task(margin, pair.task, "margin")
+        t = table.tasks.index(pair.task)
+        found = tost(x, y, margin=size, alpha=alpha, test_ratio=_ratio(table, t))
+        rows.append((pair.task, pair.a, pair.b, size, found.low, found.high, found.p, found.n, found.reason))
+    frame = pd.DataFrame(rows, columns=columns)
+    adjusted = [adjust(group.to_numpy(dtype=float)) for _, group in frame.groupby("task", sort=False)["p_raw"]]
+    frame.insert(7, "p_holm", np.concatenate(adjusted) if adjusted else np.empty(0))
+    frame.insert(8, "equivalent", frame["p_holm"].to_numpy(dtype=float) <= alpha)
+    return frame
+
+
+def _per_task(value: float | Mapping[str, float], task: str, name: str) -> float:
+    if not isinstance(value, Mapping):
+        return float(value)
+    if task not in value:
+        raise UsageError(f"{name} names no value for task {task!r}. Give one per task: {{{task!r}: 0.01, ...}}.")
+    return float(value[task])
+
+
+def _or_nan(value: int | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,108 @@
+"""From cells or histories to one array X[task, model, seed]."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from graphnetz.records import CellResult, ScoreTable
+from graphnetz.records.task_info import TaskInfo
+
+Histories = Mapping[str, Mapping[str, Sequence[Mapping[str, Sequence[float]]]]]
+
+_PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.+@ -]*[\w.+@-])+[/\\]([\w.+@-]+)")
+
+
+def public_error(result: CellResult) -> str:
+    """First line of a cell's error, with folders cut off: reports travel, machines do not."""
+    line = next((text.strip() for text in result.error.splitlines() if text.strip()), "")
+    return _PATH.sub(r"\1", line) or f"the cell ended as {result.status}"
+
+
+def model_names(histories: Histories, given: Sequence[str]) -> tuple[str, ...]:
+    """Models in their given order, then in order of first appearance."""
+    seen = dict.fromkeys(given)
+    for models in histories.values():
+        seen.update(dict.fromkeys(models))
+    return tuple(seen)
+
+
+def planned_pairs(histories: Histories, results: Sequence[CellResult]) -> set[tuple[str, str]]:
+    """(task, model) pairs that were run, whatever came of it."""
+    pairs = {(task, model) for task, models in histories.items() for model in models}
+    return pairs | {(result.task, result.model) for result in results}
+
+
+def final_values(
+    histories: Histories, results: Sequence[CellResult], seeds: Sequence[int], keys: Mapping[str, str]
+) -> dict[str, dict[str, list[float]]]:
+    """Value of ``keys[task]`` per (task, model, seed); the selected epoch of a cell, else the last of a history."""
+    values: dict[str, dict[str, list[float]]] = {}
+    for task, models in histories.items():
+        values[task] = {}
+        for model, runs in models.items():
+            row = [_last(run, keys[task]) for run in runs[: len(seeds)]]
+            values[task][model] = row + [math.nan] * (len(seeds) - len(row))
+    at = {seed: i for i, seed in enumerate(seeds)}
+    for result in results:
+        if result.seed in at and result.task in keys:
+            row = values.setdefault(result.task, {}).setdefault(result.model, [math.nan] * len(seeds))
+            key = keys[result.task]
+            # A key that a cell did not select at its epoch is still in its history.
+            found = result.metrics.get(key) if result.ok else math.nan
+            row[at[result.seed]] = float(found) if found is not None else _last(result.history, key)
+    return values
+
+
+def _last(run: Mapping[str, Sequence[float]], key: str) -> float:
+    series = run.get(key)
+    return float(series[-1]) if series is not None and len(series) else math.nan
+
+
+def build_scores(
+    values: Mapping[str, Mapping[str, Sequence[float]]],
+    *,
+    tasks: Mapping[str, TaskInfo],
+    models: Sequence[str],
+    seeds: Sequence[int],
+    reasons: Mapping[tuple[str, str], str],
+) -> ScoreTable:
+    """Return the score table; a value that is not finite counts as absent."""
+    array = np.full((len(tasks), len(models), len(seeds)), np.nan)
+    place = {model: i for i, model in enumerate(models)}
+    for t, task in enumerate(tasks):
+        for model, row in values.get(task, {}).items():
+            array[t, place[model]] = row
+    array[~np.isfinite(array)] = np.nan
+    infos = list(tasks.values())
+    return ScoreTable(
+        tasks=tuple(tasks),
+        models=tuple(models),
+        seeds=tuple(seeds),
+        values=array,
+        greater_is_better=tuple(info.greater_is_better for info in infos),
+        metrics=tuple(info.metric for info in infos),
+        replication=tuple(info.replication for info in infos),
+        test_ratio=tuple(info.test_ratio for info in infos),
+        blocks=tuple(info.block or name for name, info in tasks.items()),
+        reasons=dict(reasons),
+        splits=tuple(info.splits for info in infos),
+    )
+
+
+def absence_reasons(results: Sequence[CellResult], absent: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+    """Why cells have no value: the plan's reason, else what the failed seeds say."""
+    reasons = dict(absent)
+    failed: dict[tuple[str, str], list[CellResult]] = {}
+    for result in results:
+        if not math.isfinite(result.value):
+            failed.setdefault((result.task, result.model), []).append(result)
+    for pair, cells in failed.items():
+        first = min(cells, key=lambda cell: cell.seed)
+        status = first.status if not first.ok else "undefined metric"
+        seeds = f"{len(cells)} seed{'' if len(cells) == 1 else 's'}"
+        reasons[pair] = f"{status} on {seeds}: {public_error(first)}" if not first.ok else f"{status} on {seeds}"
+    return reasons

@@ -1,0 +1,309 @@
+"""Seeds in rounds: which comparisons are decided, what that cost, and what may be shown afterwards.
+
+The rule is a pure function of the finished cells, so a run that decides when to stop and a report
+that is made from its files a year later say the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphnetz._core.errors import UsageError
+from graphnetz.analysis.comparisons import Comparison
+from graphnetz.records import CellResult, ScoreTable, Section, Table
+from graphnetz.records.task_info import TaskInfo
+from graphnetz.stats import SPENDING, SequentialComparison, adjust, decide, look_schedule, nominal_levels
+from graphnetz.stats.repeated import repeated_p
+from graphnetz.stats.sequential import t_p
+
+Runs = Mapping[tuple[str, str], npt.NDArray[np.float64]]
+"""Scores of a (task, model) in seed order, as far as seeds were run; NaN for a cell that failed."""
+
+SECTION = "seeds-auto"
+
+
+@dataclass(frozen=True)
+class SeedRule:
+    """When a comparison has had enough seeds.
+
+    Parameters
+    ----------
+    margin
+        Largest difference that does not matter; models closer than this are practically equivalent.
+    max_seeds, first_look
+        Budget per (task, model), and the seeds before the first look.
+    alpha, spending, futility
+        As in `graphnetz.stats.decide`; one Holm family per task.
+    """
+
+    margin: float
+    max_seeds: int = 30
+    alpha: float = 0.05
+    spending: str = "pocock"
+    futility: float = 0.1
+    first_look: int = 5
+
+    def __post_init__(self) -> None:
+        if not self.margin > 0 or not math.isfinite(self.margin):
+            raise UsageError(
+                f'seeds="auto" needs precision, the largest difference that does not matter, such as 0.01; '
+                f"got {self.margin!r}."
+            )
+        SPENDING[self.spending]
+        look_schedule(self.max_seeds, first=self.first_look)
+
+    @cached_property
+    def looks(self) -> tuple[int, ...]:
+        """Numbers of seeds at which results are read."""
+        return look_schedule(self.max_seeds, first=self.first_look)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> SeedRule | None:
+        """The rule of a report's configuration, or None for fixed seeds."""
+        raw = config.get("auto")
+        return cls(**raw) if isinstance(raw, Mapping) else None
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One comparison and what was decided; ``repeated`` is its own p, ``p`` the one after Holm within the task."""
+
+    task: str
+    a: str
+    b: str
+    state: SequentialComparison
+    repeated: float
+    p: float
+
+
+@dataclass(frozen=True)
+class TaskDecisions:
+    """All comparisons of one task; ``next_look`` is None when none is open."""
+
+    task: str
+    comparisons: tuple[Decided, ...]
+    next_look: int | None
+
+    @property
+    def open_models(self) -> frozenset[str]:
+        """Models with an open comparison: these need seeds up to the next look."""
+        return frozenset(
+            name for item in self.comparisons if item.state.decision == "open" for name in (item.a, item.b)
+        )
+
+
+def runs_of(results: Sequence[CellResult], seeds: Sequence[int], metrics: Mapping[str, str] | None = None) -> Runs:
+    """Collect scores per (task, model) in seed order, up to the first seed that was not run."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for result in results:
+        key = (metrics or {}).get(result.task, result.metric)
+        value = float(result.metrics.get(key, math.nan)) if result.ok else math.nan
+        found.setdefault((result.task, result.model), {})[result.seed] = value
+    runs: dict[tuple[str, str], npt.NDArray[np.float64]] = {}
+    for pair, by_seed in found.items():
+        row = []
+        for seed in seeds:
+            if seed not in by_seed:
+                break
+            row.append(by_seed[seed])
+        runs[pair] = np.array(row, dtype=np.float64)
+    return runs
+
+
+def decide_task(
+    task: str, models: Sequence[str], runs: Runs, rule: SeedRule, *, test_ratio: float = 0.0
+) -> TaskDecisions:
+    """Apply the rule to every two models of a task, in the order of `analysis.compare`."""
+    pairs = list(combinations(sorted(models), 2))
+    empty = np.empty(0)
+    rows = []
+    for a, b in pairs:
+        x, y = runs.get((task, a), empty), runs.get((task, b), empty)
+        n = min(x.size, y.size)
+        rows.append(x[:n] - y[:n])
+    if not pairs:
+        return TaskDecisions(task, (), None)
+    ratio = test_ratio if math.isfinite(test_ratio) else 0.0
+    found = decide(
+        rows, looks=rule.looks, alpha=rule.alpha, margin=rule.margin, spending=rule.spending, test_ratio=ratio,
+        futility=rule.futility,
+    )  # fmt: skip
+    own = [
+        repeated_p(_look_ps(row, state, rule, ratio), rule.looks, spending=rule.spending) if state.look else math.nan
+        for row, state in zip(rows, found.comparisons, strict=True)
+    ]
+    adjusted = _beside_alpha(own, found.comparisons, rule.alpha)
+    items = zip(pairs, found.comparisons, own, adjusted, strict=True)
+    decided = tuple(Decided(task, a, b, state, p, float(holm)) for (a, b), state, p, holm in items)
+    return TaskDecisions(task, decided, found.next_look)
+
+
+def _beside_alpha(
+    own: Sequence[float], states: Sequence[SequentialComparison], alpha: float
+) -> npt.NDArray[np.float64]:
+    """Holm-adjusted repeated p-values, on the same side of alpha as the decisions.
+
+    A comparison that was closed as equivalent or given up is not tested again when others hand their
+    share of alpha on; its adjusted p then stays just above alpha.
+    """
+    adjusted = np.asarray(adjust(own), dtype=np.float64)
+    different = np.array([state.different for state in states])
+    sided = np.where(different, np.minimum(adjusted, alpha), np.maximum(adjusted, np.nextafter(alpha, 1.0)))
+    return np.where(np.isnan(adjusted), np.nan, sided)
+
+
+def _look_ps(row: npt.NDArray[np.float64], state: SequentialComparison, rule: SeedRule, ratio: float) -> list[float]:
+    """Return t p-values at every look up to the one that closed the comparison."""
+    return [t_p(row[:n], ratio) for n in rule.looks[: state.look]]
+
+
+def decide_report(
+    results: Sequence[CellResult], tasks: Mapping[str, TaskInfo], models: Sequence[str], rule: SeedRule
+) -> dict[str, TaskDecisions]:
+    """Replay the rule on finished cells; seeds count up from the smallest."""
+    seeds = sorted({result.seed for result in results})
+    runs = runs_of(results, seeds, {name: info.metric for name, info in tasks.items()})
+    out = {}
+    for name, info in tasks.items():
+        there = [model for model in models if (name, model) in runs]
+        out[name] = decide_task(name, there, runs, rule, test_ratio=info.test_ratio if info.shares_data else 0.0)
+    return out
+
+
+def stopped(
+    pairs: Sequence[Comparison], decisions: Mapping[str, TaskDecisions], *, method: str, family: str
+) -> list[Comparison]:
+    """Put what is valid after stopping in place of the ordinary test: repeated intervals, sequential p."""
+    found = {(item.task, item.a, item.b): item for task in decisions.values() for item in task.comparisons}
+    holm = {key: item.p for key, item in found.items()}
+    if family != "task":  # decisions were made task by task; over the report Holm takes all repeated p-values
+        holm = dict(zip(found, map(float, adjust([item.repeated for item in found.values()])), strict=True))
+    out = []
+    for pair in pairs:
+        item = found.get((pair.task, pair.a, pair.b))
+        if item is None:
+            out.append(pair)
+        elif method != "t":
+            why = f"seeds were added by the sequential t-test, after which no valid {method} p exists"
+            nan = math.nan
+            out.append(replace(pair, p_adjusted=nan, p_corrected_adjusted=nan, reason=why))
+        else:
+            out.append(_stopped(pair, item.state, holm[pair.task, pair.a, pair.b]))
+    return out
+
+
+def _stopped(pair: Comparison, state: SequentialComparison, p: float) -> Comparison:
+    changes: dict[str, Any] = {"n": state.n, "mean_diff": state.mean_diff, "reason": state.reason or pair.reason}
+    if pair.shares_data:
+        changes |= {"low_corrected": state.low, "high_corrected": state.high, "p_corrected": state.p}
+        changes |= {"p_corrected_adjusted": p, "p_adjusted": p, "low": state.low, "high": state.high}
+    else:
+        changes |= {"low": state.low, "high": state.high, "p": state.p, "p_adjusted": p}
+    return replace(pair, **changes)
+
+
+def look_level(rule: SeedRule, n: int, level: float) -> float:
+    """Level of an interval after ``n`` seeds so that the intervals of all looks hold together at ``level``."""
+    at = next((i for i, look in enumerate(rule.looks) if look >= n), len(rule.looks) - 1)
+    return 1.0 - nominal_levels(rule.looks, round(1.0 - level, 12), rule.spending)[at]
+
+
+def common_seeds(table: ScoreTable) -> ScoreTable:
+    """Keep, task by task, only the seeds that every model present has: ranks compare like with like."""
+    finite = np.isfinite(table.values)
+    there = finite.any(axis=2, keepdims=True)
+    shared = (finite | ~there).all(axis=1, keepdims=True)
+    return replace(table, values=np.where(shared, table.values, np.nan))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cells of the whole run under the rule, and what fixed seeds would have cost."""
+
+    used: int
+    planned: int
+    different: int
+    equivalent: int
+    undecided: int
+
+    @property
+    def comparisons(self) -> int:
+        """All comparisons."""
+        return self.different + self.equivalent + self.undecided
+
+
+def cost_of(decisions: Mapping[str, TaskDecisions], rule: SeedRule) -> Cost:
+    """Count decisions and cells; a model stays in while any of its comparisons is open."""
+    used = planned = 0
+    counts = dict.fromkeys(("different", "equivalent", "undecided", "open"), 0)
+    for task in decisions.values():
+        most: dict[str, int] = {}
+        for item in task.comparisons:
+            counts[item.state.decision] += 1
+            seeds = rule.looks[item.state.look - 1] if item.state.look else 0
+            for model in (item.a, item.b):
+                most[model] = max(most.get(model, 0), seeds)
+        used += sum(most.values())
+        planned += rule.max_seeds * len(most)
+    undecided = counts["undecided"] + counts["open"]
+    return Cost(used, planned, counts["different"], counts["equivalent"], undecided)
+
+
+def decision_section(decisions: Mapping[str, TaskDecisions], tasks: Mapping[str, TaskInfo], rule: SeedRule) -> Section:
+    """The part of the page that says what was decided, after how many looks and cells."""
+    cost = cost_of(decisions, rule)
+    rows = [_row(item, tasks[item.task], rule) for task in decisions.values() for item in task.comparisons]
+    share = cost.used / cost.planned if cost.planned else math.nan
+    verdict = (
+        f"{cost.different + cost.equivalent} of {cost.comparisons} comparisons are decided ({cost.different} "
+        f"different, {cost.equivalent} practically equivalent), with {cost.used} of the {cost.planned} cells that "
+        f"{rule.max_seeds} fixed seeds would have cost ({100 * share:.0f} %); {cost.undecided} stay undecided."
+    )
+    words = (
+        f"Seeds were run in rounds of {rule.looks[0]} to {rule.max_seeds}, read at {len(rule.looks)} looks. A "
+        f"comparison stops when the difference is shown, when the two are practically equivalent (margin "
+        f"{rule.margin:g}), when its chance of a decision within {rule.max_seeds} seeds falls below "
+        f"{100 * rule.futility:.0f} %, or when the budget is spent. A model gets seeds while any of its comparisons "
+        "is open, and pairs are read on the seeds that both have.",
+        f"Levels: group-sequential t-tests ({rule.spending} spending, Lan and DeMets 1983; levels computed for t "
+        "statistics), shared by the group-sequential Holm procedure within each task (Maurer and Bretz 2013); "
+        f"different and equivalent are two families at {rule.alpha:g} each. Intervals of differences are repeated "
+        "confidence intervals (Jennison and Turnbull 1989), p-values are repeated p-values.",
+    )
+    columns = ("Task", "Comparison", "Decision", "Mean difference", "low", "high", "Look", "Seeds", "Cells used",
+               "Cells saved", "Why not")  # fmt: skip
+    table = Table(
+        columns, tuple(rows), "Cells of a comparison: two per seed; cells shared by comparisons count in each."
+    )
+    extra = {"used": cost.used, "planned": cost.planned, "different": cost.different, "equivalent": cost.equivalent,
+             "undecided": cost.undecided, "rule": rule.as_dict()}  # fmt: skip
+    return Section(SECTION, "Seeds until decided", verdict, words, (table,), extra=extra)
+
+
+def _row(item: Decided, info: TaskInfo, rule: SeedRule) -> tuple[Any, ...]:
+    state = item.state
+    decision: str = state.decision
+    if state.different:
+        up = (state.mean_diff > 0) == info.greater_is_better
+        decision = f"{item.a if up else item.b} is better"
+        if state.equivalent:
+            decision += ", within the margin"
+    elif state.equivalent:
+        decision = "practically equivalent"
+    seeds = rule.looks[state.look - 1] if state.look else 0
+    low, high = (value if math.isfinite(value) else None for value in (state.low, state.high))
+    pair = f"{item.a} − {item.b}"
+    saved = 2 * (rule.max_seeds - seeds)
+    return (item.task, pair, decision, state.mean_diff, low, high, state.look, seeds, 2 * seeds, saved, state.reason)

@@ -1,0 +1,72 @@
+"""Seeds in rounds: train what the open comparisons need, look, and go on until nothing is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from graphnetz._core.errors import UsageError
+from graphnetz.analysis.sequential import SeedRule, TaskDecisions, decide_task, decision_section, runs_of
+from graphnetz.engine.plan import Plan
+from graphnetz.engine.store import Store
+from graphnetz.records import Cell
+
+
+def seed_rule(seeds: object, precision: float | None, max_seeds: int | None) -> SeedRule | None:
+    """Return the rule that ``seeds="auto"`` asks for, None for fixed seeds; refuse what nothing would read."""
+    if seeds != "auto":
+        stray = [name for name, value in (("precision", precision), ("max_seeds", max_seeds)) if value is not None]
+        if stray:
+            raise UsageError(f'{stray[0]} belongs to seeds="auto". Pass seeds="auto" as well, or leave it out.')
+        return None
+    if precision is None:
+        raise UsageError(
+            'seeds="auto" needs precision: the largest difference between two models that does not matter, '
+            "for instance precision=0.01."
+        )
+    return SeedRule(float(precision), max_seeds=30 if max_seeds is None else int(max_seeds))
+
+
+def run_rounds(store: Store, plan: Plan, rule: SeedRule, train: Callable[[Plan], None]) -> Plan:
+    """Train rounds of ``plan``, which holds the whole budget, and return the part that was asked for.
+
+    Each round is decided by the results of the rounds before it and by nothing else: a run that was
+    killed goes on in the round it had reached, and the same cells are trained however often that happens.
+    """
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        groups.setdefault((cell.task, cell.model), []).append(cell)
+    wanted = dict.fromkeys(groups, rule.looks[0])
+    while True:
+        part = _part(plan, groups, wanted)
+        train(part)
+        decisions = _decisions(store, part, groups, rule)
+        more = {
+            (task, model): found.next_look
+            for task, found in decisions.items()
+            if found.next_look is not None
+            for model in found.open_models
+        }
+        if not any(look > wanted[pair] for pair, look in more.items()):
+            store.write_section(decision_section(decisions, plan.info, rule))
+            return part
+        wanted |= {pair: max(look, wanted[pair]) for pair, look in more.items()}
+
+
+def _part(plan: Plan, groups: Mapping[tuple[str, str], list[Cell]], wanted: Mapping[tuple[str, str], int]) -> Plan:
+    cells = tuple(cell for pair, group in groups.items() for cell in group[: wanted[pair]])
+    most = max(wanted.values())
+    return replace(plan, cells=cells, seeds=plan.seeds[:most])
+
+
+def _decisions(
+    store: Store, part: Plan, groups: Mapping[tuple[str, str], list[Cell]], rule: SeedRule
+) -> dict[str, TaskDecisions]:
+    results = list(store.results([cell.key for cell in part.cells], histories=False))
+    runs = runs_of(results, part.seeds)
+    found = {}
+    for name, info in part.info.items():
+        models = [model for task, model in groups if task == name]
+        ratio = info.test_ratio if info.shares_data else 0.0
+        found[name] = decide_task(name, models, runs, rule, test_ratio=ratio)
+    return found

@@ -1,0 +1,1 @@
+"""What a plan would cost before anything is trained: time, memory, parameters."""

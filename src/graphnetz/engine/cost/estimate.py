@@ -1,0 +1,209 @@
+"""What a plan would cost: cells, time and memory, from recorded cells or a one-epoch probe."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import graphnetz.kernels as kernels
+from graphnetz._core.errors import UsageError
+from graphnetz.engine.cost.footprint import refuse_too_large
+from graphnetz.engine.executors import Limits, LocalExecutor, default_workers
+from graphnetz.engine.plan import Plan, choose_seeds, choose_tasks, make_plan
+from graphnetz.engine.progress import clock
+from graphnetz.engine.run import _overrides, _specs
+from graphnetz.engine.store import Store
+from graphnetz.engine.worker import Workbench
+from graphnetz.records import Cell, CellResult
+
+PROBE_SECONDS = 60.0
+"""How long a dry run may measure: it is asked for because nobody wants to wait yet."""
+
+
+@dataclass(frozen=True)
+class PairCost:
+    """One (task, model): how many cells are missing, and what one costs."""
+
+    task: str
+    model: str
+    cells: int
+    done: int
+    seconds: float
+    megabytes: float
+    measured: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Cost of a plan."""
+
+    pairs: tuple[PairCost, ...]
+    workers: int
+    memory_limit: float | None
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock seconds of what is missing; pairs whose probe failed count as nothing."""
+        return sum((p.cells - p.done) * p.seconds for p in self.pairs if p.seconds == p.seconds) / self.workers
+
+    @property
+    def megabytes(self) -> float:
+        """Memory of the largest cell."""
+        return max((p.megabytes for p in self.pairs if p.megabytes == p.megabytes), default=0.0)
+
+    @property
+    def budget(self) -> float:
+        """Megabytes one worker may use: as told, or its share of what is free."""
+        return self.memory_limit or psutil.virtual_memory().available / 1e6 / self.workers
+
+    def refuse_if_over(self) -> None:
+        """Raise when the largest cell does not fit."""
+        if self.megabytes > self.budget:
+            worst = max((p for p in self.pairs if p.megabytes == p.megabytes), key=lambda p: p.megabytes)
+            raise UsageError(
+                f"{worst.task} / {worst.model} needs about {worst.megabytes:.0f} MB per cell and a worker may use "
+                f"{self.budget:.0f} MB. Use fewer --workers, raise --memory, or leave that pair out."
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "cells": sum(p.cells for p in self.pairs),
+            "missing": sum(p.cells - p.done for p in self.pairs),
+            "seconds": round(self.seconds, 1),
+            "megabytes": round(self.megabytes, 1),
+            "budget": round(self.budget, 1),
+            "fits": self.megabytes <= self.budget,
+            "workers": self.workers,
+            "pairs": [{k: None if v != v else v for k, v in dataclasses.asdict(p).items()} for p in self.pairs],
+        }
+
+    def text(self) -> str:
+        """A table and one sentence."""
+        lines = [f"{'task':32} {'model':18} {'cells':>6} {'done':>6} {'s/cell':>8} {'MB':>7}  from"]
+        for p in self.pairs:
+            lines.append(
+                f"{p.task[:32]:32} {p.model[:18]:18} {p.cells:6d} {p.done:6d} "
+                f"{p.seconds:8.2f} {p.megabytes:7.0f}  {p.measured}"
+            )
+        missing = sum(p.cells - p.done for p in self.pairs)
+        hands = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
+        lines.append(f"{missing} cells to train, about {clock(self.seconds)} on {hands}.")
+        bare = sum(p.seconds != p.seconds for p in self.pairs)
+        if bare:
+            lines.append(f"{bare} pairs have no price and count as nothing; the last column says why.")
+        return "\n".join(lines)
+
+
+def estimate_plan(arguments: Mapping[str, Any], folder: Path, *, workers: int | None, memory: float | None) -> Estimate:
+    """Plan without training, then price every (task, model) by recorded cells or by one epoch of one seed."""
+    workbench, plan = planned(arguments)
+    done, recorded = _recorded(folder, plan)
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        groups.setdefault((cell.task, cell.model), []).append(cell)
+    prices = {
+        pair: (seconds, peak / 1e6, "recorded cells") for pair, (_, seconds, peak) in recorded.items() if pair in groups
+    }
+    refuse_too_large(plan, workbench, workers=workers, limit=memory, done=done)  # before a probe would try it
+    unknown = [cells[0] for pair, cells in groups.items() if pair not in prices]
+    if unknown:
+        kernels.load()  # compiling them is not the cost of a cell
+        prices |= probe(workbench, unknown)
+    pairs = []
+    for (task, model), cells in groups.items():
+        finished = sum(cell.key in done for cell in cells)
+        pairs.append(PairCost(task, model, len(cells), finished, *prices[task, model]))
+    return Estimate(tuple(pairs), workers or default_workers(Limits(memory_mb=memory)), memory)
+
+
+def planned(arguments: Mapping[str, Any]) -> tuple[Workbench, Plan]:
+    """The plan that `run_benchmark` would make of the same arguments."""
+    tasks = choose_tasks(arguments.get("category"), arguments.get("tasks"), arguments.get("task_type"), None)
+    workbench = Workbench(
+        {task.name: task for task in tasks}, _specs(arguments["models"], None), str(arguments.get("root"))
+    )
+    overrides = _overrides(arguments.get("protocol"), int(arguments["hidden_channels"]), arguments.get("device"))
+    seeds = choose_seeds(arguments.get("seeds"), None)
+    return workbench, make_plan(
+        workbench,
+        seeds,
+        protocol=overrides,
+        epochs=arguments.get("epochs"),
+        model_protocol=arguments.get("model_protocol"),
+    )
+
+
+def _recorded(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str], tuple[int, float, float]]]:
+    if not (folder / "store.sqlite").exists():
+        return set(), {}
+    with Store.open(folder, readonly=True) as store:
+        keys = [cell.key for cell in plan.cells]
+        return set(keys) - set(store.missing(keys)), dict(store.durations())
+
+
+def probe(
+    workbench: Workbench, cells: Sequence[Cell], seconds: float = PROBE_SECONDS
+) -> dict[tuple[str, str], tuple[float, float, str]]:
+    """Train one epoch of each cell, twice, in a supervised worker: what crashes there costs only its price.
+
+    The first time includes loading and splitting, the second is an epoch alone, which is scaled by the
+    epoch budget. Returns seconds, megabytes and their origin for each (task, model). After ``seconds`` no
+    further cell is started; what was not reached is priced like the other models of its task.
+    """
+    cells = _tasks_in_turn(cells)
+    first, second = ([_one_epoch(cell, turn) for cell in cells] for turn in (1, 2))
+    results: dict[str, CellResult] = {}
+    deadline = time.monotonic() + seconds
+    LocalExecutor(workers=1).run(
+        [cell for both in zip(first, second, strict=True) for cell in both], workbench,
+        limits=Limits(seconds=seconds), on_start=lambda _: time.monotonic() < deadline,
+        on_result=lambda result: results.update({result.key: result}),
+    )  # fmt: skip
+    prices = {
+        (cell.task, cell.model): _price(cell, results[a.key], results[b.key], workbench.specs[cell.model].kind)
+        for cell, a, b in zip(cells, first, second, strict=True)
+        if a.key in results and b.key in results
+    }
+    guesses = {task: _like_the_others([price for (of, _), price in prices.items() if of == task])
+               for task in {cell.task for cell in cells}}  # fmt: skip
+    return {(cell.task, cell.model): prices.get((cell.task, cell.model), guesses[cell.task]) for cell in cells}
+
+
+def _tasks_in_turn(cells: Sequence[Cell]) -> list[Cell]:
+    """The first model of every task, then the second of every task, and so on."""
+    turns: dict[str, int] = {}
+    numbered = []
+    for cell in cells:
+        turns[cell.task] = turns.get(cell.task, 0) + 1
+        numbered.append((turns[cell.task], cell))
+    return [cell for _, cell in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def _like_the_others(prices: Sequence[tuple[float, float, str]]) -> tuple[float, float, str]:
+    known = [price for price in prices if price[0] == price[0]]
+    if not known:
+        return math.nan, math.nan, "not probed in time"
+    return statistics.fmean(p[0] for p in known), max(p[1] for p in known), "not probed: other models of the task"
+
+
+def _one_epoch(cell: Cell, turn: int) -> Cell:
+    protocol = cell.protocol.replace(epochs=1, schedule=None, patience=None)
+    return dataclasses.replace(cell, key=f"{cell.key}/{turn}", protocol=protocol)
+
+
+def _price(cell: Cell, first: CellResult, second: CellResult, kind: str) -> tuple[float, float, str]:
+    if not second.ok:
+        return math.nan, math.nan, f"the probe ended as {second.status}: {second.error}"[:120]
+    epochs = 1 if kind == "predictor" else cell.protocol.epochs
+    seconds = max(first.seconds - second.seconds, 0.0) + second.seconds * epochs
+    peaks = [result.peak_memory for result in (first, second) if not math.isnan(result.peak_memory)]
+    return seconds, max(peaks, default=math.nan) / 1e6, "one-epoch probe"

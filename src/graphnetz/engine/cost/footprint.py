@@ -1,0 +1,195 @@
+"""Whether one training step on a whole graph fits into memory, said before anything is trained.
+
+One step of the model itself is run on four small graphs with the task's features, and the bytes of the
+tensors that are alive together are counted. A step's memory is a sum of terms in nodes, arcs and (for
+global attention) nodes squared, so four small graphs give its value on the real one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import UsageError
+from graphnetz._core.rng import generator, seed_everything, training_context
+from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory
+from graphnetz.engine.plan import GraphSize, Plan
+from graphnetz.engine.worker import Workbench, without_edge_attributes
+from graphnetz.records import Cell, CellResult
+from graphnetz.tasktypes import TASK_TYPES, Split, TaskType
+from graphnetz.tasktypes.pairs import Pairs
+from graphnetz.tasktypes.sampled import SAMPLED
+
+ARC_BYTES = 128
+"""Bytes per arc beside the step's tensors: the split's copy, and the structures sorted both ways."""
+
+_PROBES = ((512, 2048), (1024, 2048), (1536, 2048), (512, 6144))
+
+
+SMALL = 2_000
+"""Nodes and arcs below which a graph is not called large, however little memory a cell may use."""
+
+
+def refuse_too_large(
+    plan: Plan, workbench: Workbench, *, workers: int | None, limit: float | None, done: Set[str] = frozenset()
+) -> None:
+    """Raise when training some pair on its whole graph needs more memory than a worker may use.
+
+    Parameters
+    ----------
+    plan, workbench
+        What is going to be run.
+    workers, limit
+        Cells at a time, and the megabytes each may use; None takes the share of what is free.
+    done
+        Keys of cells that are not going to be trained.
+    """
+    cells = [cell for cell in plan.cells if cell.key not in done]
+    groups: dict[tuple[str, str], Cell] = {}
+    for cell in cells:
+        groups.setdefault((cell.task, cell.model), cell)
+    count = min(workers or default_workers(Limits(memory_mb=limit)), len(cells))
+    budget = limit * 1e6 if limit is not None else memory.available() / max(count, 1)
+    suspects = [cell for cell in groups.values() if _suspicious(cell, plan.sizes, workbench, budget)]
+    for cell, needed in zip(suspects, estimate(workbench, plan.sizes, suspects), strict=True):
+        if needed is not None and needed > budget:
+            raise UsageError(
+                f"{cell.task} / {cell.model} needs about {needed / 1e6:.0f} MB to train on the whole graph and a "
+                f"worker may use {budget / 1e6:.0f} MB: train on sampled neighbours "
+                '(--batch-nodes 1024 --fanouts 10,10, or protocol={"batch_nodes": 1024, "fanouts": (10, 10)}), '
+                "use fewer --workers, or raise --memory."
+            )
+
+
+def _suspicious(cell: Cell, sizes: Mapping[str, GraphSize], workbench: Workbench, budget: float) -> bool:
+    """Whether a generous bound is over the budget; most graphs are far too small to be looked at."""
+    sampled_type = workbench.tasks[cell.task].task_type in SAMPLED
+    size = sizes.get(cell.task)
+    encoder = workbench.specs[cell.model].kind == "encoder"
+    if cell.protocol.batch_nodes is not None or size is None or not sampled_type or not encoder:
+        return False
+    if size.nodes + size.arcs < SMALL:
+        return False  # sampling would not help; the probe of --dry-run and the memory limit speak for these
+    wide = cell.protocol.hidden_channels
+    return 4.0 * (size.nodes * (size.features + 64 * wide) + size.arcs * 32 * wide) > budget
+
+
+def estimate(workbench: Workbench, sizes: Mapping[str, GraphSize], cells: Sequence[Cell]) -> list[float | None]:
+    """Bytes of one whole-graph training step of each cell; None where the model's step failed.
+
+    The steps run in a supervised worker: what crashes there is left for the run itself to report.
+    """
+    if not cells:
+        return []
+    results: dict[str, CellResult] = {}
+    LocalExecutor(workers=1).run(
+        cells, Footprint(workbench, dict(sizes)),
+        limits=Limits(seconds=600.0), on_start=lambda _: True, on_result=lambda r: results.update({r.key: r}),
+    )  # fmt: skip
+    return [results[cell.key].metrics["bytes"] if results[cell.key].ok else None for cell in cells]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Calling it with a cell prices one training step of it; nothing is trained."""
+
+    workbench: Workbench
+    sizes: Mapping[str, GraphSize]
+
+    def __call__(self, cell: Cell) -> CellResult:
+        """Return a result whose only metric is ``bytes``."""
+        spec, kind = self.workbench.specs[cell.model], TASK_TYPES[self.workbench.tasks[cell.task].task_type]
+        with training_context(cell.seed, dtype=cell.protocol.dtype):
+            split = self.workbench.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
+            if not cell.protocol.edge_attributes:
+                split = without_edge_attributes(split)
+            seed_everything(cell.seed)
+            model = spec.build(kind.name, split.dims, cell.protocol.hidden_channels)
+            model = model.to(getattr(torch, cell.protocol.dtype)).train()
+            peaks = [step_bytes(kind, model, small_split(split, *probe)) for probe in _PROBES]
+        metrics = {"bytes": extrapolate(peaks, self.sizes[cell.task])}
+        return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="none", metrics=metrics)
+
+
+def extrapolate(peaks: Sequence[float], size: GraphSize) -> float:
+    """Value at the real size of ``c + a n + q n^2 + b m`` through the peaks of the four small graphs."""
+    rows = [[1.0, n, n**2, m] for n, m in _PROBES]
+    terms = np.linalg.solve(np.array(rows), np.asarray(peaks, dtype=np.float64))
+    terms[1:] = np.maximum(terms[1:], 0.0)
+    if terms[2] < 1e-3 * terms[1]:  # rounding of allocations, not a square
+        terms[1], terms[2] = max((peaks[2] - peaks[0]) / (_PROBES[2][0] - _PROBES[0][0]), 0.0), 0.0
+    step = float(terms @ np.array([1.0, size.nodes, float(size.nodes) ** 2, size.arcs]))
+    return step + ARC_BYTES * size.arcs + 4.0 * size.nodes * size.features
+
+
+def small_split(split: Split, nodes: int, arcs: int) -> Split:
+    """The split's features on a random graph of a given size, all of whose nodes or pairs train."""
+    rng, data = generator("footprint", nodes, arcs), split.data
+    rows = torch.from_numpy(rng.integers(0, int(data.num_nodes or 1), nodes))
+    edges = torch.from_numpy(rng.integers(0, max(data.num_edges, 1), arcs))
+    small = Data(edge_index=torch.from_numpy(rng.integers(0, nodes, (2, arcs))), num_nodes=nodes)
+    for key, value in data.to_dict().items():
+        if isinstance(value, Tensor) and value.dim() and key not in ("edge_index", "ptr"):
+            if data.is_node_attr(key):
+                small[key] = value[rows]
+            elif data.is_edge_attr(key):
+                small[key] = value[edges]
+    if isinstance(split.train, Pairs):
+        count = max(arcs * len(split.train) // max(data.num_edges, 1), 1)
+        chosen = torch.from_numpy(rng.integers(0, len(split.train), count))
+        relation = None if split.train.relation is None else split.train.relation[chosen]
+        pairs = Pairs(torch.from_numpy(rng.integers(0, nodes, (2, count))), split.train.label[chosen], relation)
+        return dataclasses.replace(split, data=small, train=pairs, cache={})
+    return dataclasses.replace(split, data=small, train=torch.arange(nodes), cache={"y": split.cache["y"][rows]})
+
+
+def step_bytes(kind: TaskType, model: Any, split: Split) -> int:
+    """Bytes of the tensors alive at the worst moment of one forward and backward pass."""
+    for parameter in model.parameters():
+        parameter.grad = None
+    with _Alive() as alive:
+        kind.loss(model, split, split.data).backward()  # type: ignore[no-untyped-call]
+    return int(alive.peak)
+
+
+class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the bytes of storages that operations make, while they live."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.live = self.peak = 0
+        self._known: set[int] = set()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Run the operation and look at what it returned."""
+        out = func(*args, **(kwargs or {}))
+        given = {leaf.untyped_storage()._cdata for leaf in tree_leaves(args) if isinstance(leaf, Tensor)}
+        for leaf in tree_leaves(out):
+            if isinstance(leaf, Tensor) and leaf.layout == torch.strided:
+                self._see(leaf.untyped_storage(), given)
+        return out
+
+    def _see(self, storage: torch.UntypedStorage, given: set[int]) -> None:
+        key = storage._cdata
+        if key in self._known or key in given:
+            return
+        self._known.add(key)
+        self.live += storage.nbytes()
+        self.peak = max(self.peak, self.live)
+        weakref.finalize(storage, self._forget, key, storage.nbytes())
+
+    def _forget(self, key: int, size: int) -> None:
+        self._known.discard(key)
+        self.live -= size

@@ -1,0 +1,110 @@
+"""From missing cells to a full store: claims, heartbeats and results around any executor."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from graphnetz._core.errors import StoreError
+from graphnetz.engine.executors.base import Executor, Limits, RunOne
+from graphnetz.engine.store import Store, new_owner, retire
+from graphnetz.records import Cell, CellResult
+
+
+def drive(
+    store: Store,
+    cells: Sequence[Cell],
+    run_one: RunOne,
+    *,
+    executor: Executor,
+    limits: Limits | None = None,
+    lease_seconds: float = 60.0,
+    on_start: Callable[[Cell], None] | None = None,
+    on_result: Callable[[CellResult], None] | None = None,
+    tick: Callable[[], None] | None = None,
+    poll_seconds: float = 0.5,
+) -> None:
+    """Run every planned cell that has no result, until none is missing.
+
+    Cells that another runner holds are waited for; if that runner dies, they are taken over. A
+    result that comes after its cell was taken over is dropped: the other runner's counts.
+
+    Parameters
+    ----------
+    store
+        Open for writing; ``cells`` are planned in it.
+    on_start, on_result
+        Told after the claim and after the commit, for progress.
+    tick
+        Called a few times a second.
+    """
+    owner = new_owner()
+    by_key = {cell.key: cell for cell in cells}
+    beat = _Beat(store, owner, lease_seconds)
+
+    def claim(cell: Cell) -> bool:
+        granted = store.claim(cell.key, owner, lease_seconds)
+        if granted and on_start is not None:
+            on_start(cell)
+        return granted
+
+    def keep(result: CellResult) -> None:
+        if store.finish(owner, result) and on_result is not None:
+            on_result(result)
+
+    def pulse() -> None:
+        beat()
+        if tick is not None:
+            tick()
+
+    try:
+        while missing := store.missing(by_key):
+            store.recover()
+            held = store.held_by_others(owner)
+            todo = [by_key[key] for key in missing if key not in held]
+            if todo:
+                with _beating(store, owner, lease_seconds) if executor.in_process else contextlib.nullcontext():
+                    executor.run(todo, run_one, limits=limits or Limits(), on_start=claim, on_result=keep, tick=pulse)
+            else:
+                pulse()
+                time.sleep(poll_seconds)
+    finally:
+        try:
+            store.release(owner)
+        except StoreError:  # the error on its way is the one to tell
+            retire(owner)
+
+
+class _Beat:
+    """Extends the leases of this runner, at most four times per lease."""
+
+    def __init__(self, store: Store, owner: str, lease_seconds: float) -> None:
+        self._store, self._owner, self._lease = store, owner, lease_seconds
+        self._next = 0.0
+
+    def __call__(self) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + self._lease / 4
+            self._store.heartbeat(self._owner, self._lease)
+
+
+@contextlib.contextmanager
+def _beating(store: Store, owner: str, lease_seconds: float) -> Iterator[None]:
+    """Extend leases from a thread with its own connection, while cells run in this process."""
+    stop = threading.Event()
+
+    def beat() -> None:
+        with contextlib.suppress(StoreError), Store(store.path) as own:
+            while not stop.wait(lease_seconds / 4):
+                own.heartbeat(owner, lease_seconds)
+
+    thread = threading.Thread(target=beat, name="graphnetz-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=5.0)

@@ -1,0 +1,183 @@
+"""The default executor: all cores of this machine, one supervised process per worker."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import warnings
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphnetz.engine.executors import memory
+from graphnetz.engine.executors.base import EXECUTORS, Executor, Limits, RunOne, terminable
+from graphnetz.engine.executors.outcome import ended
+from graphnetz.engine.executors.pool import CannotMoveError, Lost, Pool
+from graphnetz.engine.executors.serial import SerialExecutor
+from graphnetz.engine.executors.worker_process import here
+from graphnetz.records import Cell, CellResult
+
+_TICK = 0.2
+_WORKER_BYTES = 0.75e9  # assumed for one worker when no memory limit is given
+
+
+@EXECUTORS.register("local")
+class LocalExecutor(Executor):
+    """Cells on worker processes of this machine.
+
+    Parameters
+    ----------
+    workers
+        None takes as many as there are cores, fewer when memory is short.
+    retries
+        How often a cell is tried again whose worker was killed from outside.
+    spawn
+        Start workers from a fresh interpreter (True) or by fork (False). None forks unless CUDA is
+        already in use in this process.
+    """
+
+    def __init__(
+        self, *, workers: int | None = None, retries: int = 5, spawn: bool | None = None, **options: Any
+    ) -> None:
+        super().__init__(workers=workers, **options)
+        self.retries = retries
+        self.spawn = spawn
+
+    def run(
+        self,
+        cells: Sequence[Cell],
+        run_one: RunOne,
+        *,
+        limits: Limits,
+        on_start: Callable[[Cell], bool],
+        on_result: Callable[[CellResult], None],
+        tick: Callable[[], None] | None = None,
+    ) -> None:
+        """Run the cells; see `Executor.run`."""
+        if not cells:
+            return
+        queue = _Queue(cells)
+        size = min(self.workers or default_workers(limits), len(cells))
+        with terminable():
+            try:
+                if not hasattr(os, "fork"):
+                    raise CannotMoveError("This system cannot fork.")
+                self._supervise(queue, Pool(run_one, size, limits, spawn=self.spawn), on_start, on_result, tick)
+            except CannotMoveError as error:
+                warnings.warn(f"{error} Cells run one after another in this process.", stacklevel=2)
+                rest = queue.remaining()
+                SerialExecutor().run(rest, run_one, limits=limits, on_start=on_start, on_result=on_result, tick=tick)
+
+    def _supervise(
+        self,
+        queue: _Queue,
+        pool: Pool,
+        on_start: Callable[[Cell], bool],
+        on_result: Callable[[CellResult], None],
+        tick: Callable[[], None] | None,
+    ) -> None:
+        kills: Counter[str] = Counter()
+        finished: list[CellResult] = []
+        next_tick = 0.0
+        try:
+            while True:
+                for worker in pool.idle():
+                    cell = queue.take(worker.task, on_start)
+                    if cell is None:
+                        break
+                    pool.submit(worker, cell)
+                _hand_over(finished, on_result)  # after the next cells are on their way: writing takes milliseconds
+                if not pool.busy() and not queue:
+                    return
+                for outcome in pool.poll(_TICK):
+                    result = self._judge(outcome, queue, kills)
+                    if result is not None:
+                        queue.done(result.key)
+                        finished.append(result)
+                if tick is not None and time.monotonic() >= next_tick:
+                    next_tick = time.monotonic() + _TICK
+                    tick()
+        except KeyboardInterrupt:
+            _hand_over([*finished, *pool.drain()], on_result)
+            raise
+        finally:
+            pool.close()
+
+    def _judge(self, outcome: CellResult | Lost, queue: _Queue, kills: Counter[str]) -> CellResult | None:
+        if isinstance(outcome, CellResult):
+            return outcome
+        cell = outcome.cell
+        kills[cell.key] += 1
+        if kills[cell.key] <= self.retries:
+            queue.back(cell)
+            return None
+        words = f"{outcome.reason}, {kills[cell.key]} times in a row; the machine may be short of memory."
+        return ended(cell, "failed", words, environment=here())
+
+
+def default_workers(limits: Limits) -> int:
+    """Return the cores this process may use, fewer when their memory would not fit."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(OSError, ValueError):
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as stream:
+            quota, period = stream.read().split()
+        if quota != "max":
+            cores = min(cores, max(int(float(quota) / float(period)), 1))
+    each = _WORKER_BYTES if limits.memory_mb is None else limits.memory_mb * 1e6
+    return max(min(cores, int(memory.available() // each)), 1)
+
+
+def _hand_over(results: list[CellResult], on_result: Callable[[CellResult], None]) -> None:
+    """Empty the list; a result leaves it only when it is taken care of."""
+    while results:
+        on_result(results[0])
+        del results[0]
+
+
+class _Queue:
+    """Open cells by task: a worker stays with its task as long as it can, so that it loads data once."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._tasks: OrderedDict[str, deque[Cell]] = OrderedDict()
+        self._open: dict[str, Cell] = {}
+        self._taken: Counter[str] = Counter()
+        for cell in cells:
+            self._tasks.setdefault(cell.task, deque()).append(cell)
+            self._open[cell.key] = cell
+
+    def __bool__(self) -> bool:
+        return any(self._tasks.values())
+
+    def take(self, task: str | None, on_start: Callable[[Cell], bool]) -> Cell | None:
+        """Return the next cell that ``on_start`` grants, of ``task`` if possible."""
+        while True:
+            source = self._choose(task)
+            if source is None:
+                return None
+            cell = self._tasks[source].popleft()
+            if on_start(cell):
+                self._taken[source] += 1
+                return cell
+            self._open.pop(cell.key, None)
+
+    def back(self, cell: Cell) -> None:
+        """Put a cell back in front; it is claimed already, and claiming again is granted."""
+        self._tasks[cell.task].appendleft(cell)
+
+    def done(self, key: str) -> None:
+        """Note that a cell has its result."""
+        self._open.pop(key, None)
+
+    def remaining(self) -> list[Cell]:
+        """Return the cells without a result."""
+        return list(self._open.values())
+
+    def _choose(self, task: str | None) -> str | None:
+        if task is not None and self._tasks.get(task):
+            return task
+        waiting = [name for name, cells in self._tasks.items() if cells]
+        untouched = [name for name in waiting if not self._taken[name]]
+        if untouched:
+            return untouched[0]
+        return max(waiting, key=lambda name: len(self._tasks[name]), default=None)

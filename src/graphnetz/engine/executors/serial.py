@@ -1,0 +1,86 @@
+"""One cell after another in this process: for debugging, with prints and breakpoints where they belong."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from graphnetz.engine.executors import memory
+from graphnetz.engine.executors.base import EXECUTORS, Executor, Limits, RunOne, terminable
+from graphnetz.engine.executors.outcome import ended
+from graphnetz.engine.executors.worker_process import here, measured
+from graphnetz.records import Cell, CellResult
+
+
+class _TimeUp(BaseException):
+    """The alarm rang; not an Exception, so that a model's ``except Exception`` does not swallow it."""
+
+
+@EXECUTORS.register("serial")
+class SerialExecutor(Executor):
+    """Cells in the driver itself.
+
+    The time limit interrupts Python code only (by SIGALRM, in the main thread); a memory limit is
+    compared with the peak afterwards. Use ``local`` where limits must hold.
+    """
+
+    in_process = True
+
+    def run(
+        self,
+        cells: Sequence[Cell],
+        run_one: RunOne,
+        *,
+        limits: Limits,
+        on_start: Callable[[Cell], bool],
+        on_result: Callable[[CellResult], None],
+        tick: Callable[[], None] | None = None,
+    ) -> None:
+        """Run the cells; see `Executor.run`."""
+        with terminable():
+            for cell in cells:
+                if not on_start(cell):
+                    continue
+                on_result(self._one(cell, run_one, limits))
+                if tick is not None:
+                    tick()
+
+    def _one(self, cell: Cell, run_one: RunOne, limits: Limits) -> CellResult:
+        begin = time.perf_counter()
+        baseline = memory.resident()
+        try:
+            with _alarm(limits.seconds):
+                result = measured(cell, run_one, baseline=baseline, stops=(KeyboardInterrupt, _TimeUp))
+        except _TimeUp:
+            words = f"The time limit of {limits.seconds:g} s was reached."
+            return ended(cell, "timeout", words, seconds=time.perf_counter() - begin, environment=here())
+        used = result.peak_memory
+        if limits.memory_mb is not None and not math.isnan(used) and used > limits.memory_mb * 1e6:
+            words = (
+                f"The memory limit of {limits.memory_mb:g} MB was exceeded ({used / 1e6:.0f} MB above the baseline)."
+            )
+            return ended(cell, "oom", words, seconds=result.seconds, peak_memory=used, environment=result.environment)
+        return result
+
+
+@contextmanager
+def _alarm(seconds: float | None) -> Iterator[None]:
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: Any) -> None:
+        raise _TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    timer = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, before)

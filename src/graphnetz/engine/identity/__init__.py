@@ -1,0 +1,1 @@
+"""What a cell is named by: its code, data, protocol and seed; and where it was made."""

@@ -1,0 +1,144 @@
+"""Content keys: a cell is named by everything that can change its numbers."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphnetz._core.errors import DataError
+from graphnetz.engine.identity.code import Unhashable, code_hash
+from graphnetz.engine.identity.data import fingerprint
+from graphnetz.engine.store.codec import plain
+from graphnetz.models import ModelSpec
+from graphnetz.records import Protocol, Task
+
+__all__ = ["CellKeys", "Unhashable", "code_hash", "content_key", "fingerprint"]
+
+KEY_VERSION = 1
+
+
+def content_key(
+    *,
+    task: str,
+    task_type: str,
+    dataset: str,
+    model: str,
+    model_hash: str,
+    protocol: Mapping[str, Any],
+    seed: int,
+    extra: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the key of one cell: the same facts give the same 40 characters, anywhere.
+
+    Parameters
+    ----------
+    task, task_type
+        Name of the task and what is predicted.
+    dataset
+        Fingerprint of the data.
+    model, model_hash
+        Name of the model and hash of its code and arguments.
+    protocol, seed
+        How it is trained.
+    extra
+        Whatever else decides the numbers, such as a search space.
+    """
+    facts = {
+        "version": KEY_VERSION,
+        "task": task,
+        "task_type": task_type,
+        "dataset": dataset,
+        "model": model,
+        "model_hash": model_hash,
+        "protocol": plain(dict(protocol)),
+        "seed": int(seed),
+        "extra": plain(dict(extra or {})),
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:40]
+
+
+class CellKeys:
+    """Keys of one plan; hashes of data and models are computed once.
+
+    Parameters
+    ----------
+    search
+        Search space as plain values, when hyper-parameters are searched inside the cells.
+
+    Attributes
+    ----------
+    fingerprints
+        Data fingerprints by task, for the provenance of a run.
+    notes
+        One sentence for each thing that has no stable hash: its cells get keys of this run only.
+    """
+
+    def __init__(self, search: Mapping[str, Any] | None = None) -> None:
+        self.fingerprints: dict[str, str] = {}
+        self.notes: list[str] = []
+        self._search = {"search": dict(search)} if search else {}
+        self._models: dict[int, tuple[ModelSpec, str]] = {}
+        self._protocols: dict[int, tuple[Protocol, dict[str, Any]]] = {}
+        self._run = uuid.uuid4().hex
+
+    def data(self, task: Task, loaded: Callable[[int | None], Any]) -> Callable[[int], str]:
+        """Return seed -> data key of a task.
+
+        ``loaded(seed)`` gives data the driver holds (``seed`` None for data that no seed varies), or
+        None. Data made where it is needed is named by the code of its loader.
+        """
+        if not task.seeded:
+            key = self._data_key(task, None, loaded(None))
+            return lambda _: key
+        return functools.cache(lambda seed: self._data_key(task, seed, loaded(seed)))
+
+    def cell(self, task: Task, data_key: str, model: str, spec: ModelSpec, protocol: Protocol, seed: int) -> str:
+        """Return the content key of one cell."""
+        return content_key(
+            task=task.name,
+            task_type=task.task_type,
+            dataset=data_key,
+            model=model,
+            model_hash=self._model(model, spec),
+            protocol=self._plain(protocol),
+            seed=seed,
+            extra={**self._search, "metric": task.metric or "", "replication": task.replication or ""},
+        )
+
+    def _plain(self, protocol: Protocol) -> dict[str, Any]:
+        """Many cells share one protocol object; turning it into plain values is the slow part of a key."""
+        if id(protocol) not in self._protocols:
+            self._protocols[id(protocol)] = (protocol, plain(protocol.as_dict()))
+        return self._protocols[id(protocol)][1]
+
+    def _data_key(self, task: Task, seed: int | None, dataset: Any) -> str:
+        label = task.name if seed is None else f"{task.name} (seed {seed})"
+        if dataset is not None:
+            try:
+                self.fingerprints[label] = fingerprint(dataset)
+            except DataError as error:
+                return self._only_now(f"The data of task {task.name!r}", str(error))
+            return self.fingerprints[label]
+        described = code_hash((task.loader, task.transform))
+        if isinstance(described, Unhashable):
+            return self._only_now(f"The loader of task {task.name!r}", described.reason)
+        checksum = dict(task.card.checksum) if task.card is not None else {}
+        return hashlib.sha256(json.dumps([described, checksum], sort_keys=True).encode()).hexdigest()[:40]
+
+    def _model(self, name: str, spec: ModelSpec) -> str:
+        if id(spec) not in self._models:
+            described = code_hash((spec.cls, spec.factory, dict(spec.kwargs)))
+            if isinstance(described, Unhashable):
+                described = self._only_now(f"Model {name!r}", described.reason)
+            self._models[id(spec)] = (spec, described)
+        return self._models[id(spec)][1]
+
+    def _only_now(self, what: str, reason: str) -> str:
+        note = f"{what} has no stable hash: {reason.rstrip('.')}. Its cells belong to this run and cannot be resumed."
+        if note not in self.notes:
+            self.notes.append(note)
+        return f"{self._run}:{what}"

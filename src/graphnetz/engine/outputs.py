@@ -1,0 +1,104 @@
+"""From a store to a report, and from a report to the files of a run folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphnetz._core.paths import atomic_write
+from graphnetz.engine.cost.parameters import budgets_of
+from graphnetz.engine.plan import Plan
+from graphnetz.engine.store import Store
+from graphnetz.engine.worker import Workbench
+from graphnetz.report import BenchmarkReport
+from graphnetz.report.sections import combine, read_sections
+
+CURVES_UP_TO = 20_000
+"""Cells whose curves a report holds; those of a larger run would fill the memory and stay in the store."""
+
+
+def assemble(
+    store: Store, plan: Plan, workbench: Workbench, *, config: Mapping[str, Any], started: float
+) -> BenchmarkReport:
+    """Build the report from what the store holds for this plan."""
+    curves = len(plan.cells) <= CURVES_UP_TO or workbench.save_predictions
+    results = list(store.results([cell.key for cell in plan.cells], histories=curves))
+    baselines = [
+        name
+        for name, spec in workbench.specs.items()
+        if spec.kind == "predictor" or getattr(spec.cls, "baseline", False)
+    ]
+    protocols = {cell.task: cell.protocol for cell in plan.cells}
+    described = dict(config) | {
+        "models": list(plan.models),
+        "tasks": [task.name for task in plan.tasks],
+        "seeds": list(plan.seeds),
+        "baselines": baselines,
+        "protocols": {task: protocol.as_dict() for task, protocol in protocols.items()},
+        "search": workbench.search.as_dict() if workbench.search and not workbench.search.is_empty else None,
+    }
+    if budgets := budgets_of(plan.cells, workbench.specs):
+        described["budgets"] = budgets
+    report = BenchmarkReport.from_results(
+        results, tasks=plan.info, models=plan.models, seeds=plan.seeds, config=described, absent=plan.absent
+    )
+    report.sections = combine(store.read_sections(), read_sections(store.path.parent, strict=False))
+    report.provenance = provenance(store, plan, results, started)
+    if not curves:
+        words = f"Curves and traces of more than {CURVES_UP_TO} cells are left in the store; the report has their ends."
+        report.provenance["notes"].append(words)
+    return report
+
+
+def provenance(store: Store, plan: Plan, results: list[Any], started: float) -> dict[str, Any]:
+    """Where, when and on what the cells were made."""
+    keys = sorted({result.environment for result in results if result.environment})
+    return {
+        "environments": store.read_environments(),
+        "environment_keys": keys,
+        "mixed_environments": len(keys) > 1,
+        "dataset_fingerprints": dict(plan.fingerprints),
+        "notes": list(plan.notes),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds_this_sitting": round(time.time() - started, 3),
+        "cell_seconds": round(sum(r.seconds for r in results if r.seconds == r.seconds), 3),
+        "failures": [f"{r.task} / {r.model} / seed {r.seed}: {r.status}: {r.error}" for r in results if not r.ok],
+    }
+
+
+def write_outputs(report: BenchmarkReport, store: Store, folder: Path, *, started: float) -> None:
+    """Write the run folder's files and leave the store as one file."""
+    report.write(folder)
+    _sweep(folder, before=started)
+    store.checkpoint_to_one_file()
+
+
+def _sweep(folder: Path, *, before: float) -> None:
+    """Remove half-written files of sittings that were killed; those of a runner at work are younger."""
+    for part in (folder, folder / "figures"):
+        finished = {path.name for path in part.glob("[!.]*")} if part.is_dir() else set()
+        for path in part.glob(".*.????????"):
+            if path.name[1:-9] in finished and path.stat().st_mtime < before:
+                path.unlink(missing_ok=True)
+
+
+def write_toml(path: Path, values: Mapping[str, Any]) -> None:
+    """Write flat settings as TOML; absent values are left out."""
+    with atomic_write(path) as stream:
+        for key, value in values.items():
+            if value is not None and value != []:
+                stream.write(f"{key} = {_toml(value)}\n")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,235 @@
+"""From arguments to cells: which tasks, which models, which seeds, and what cannot go together."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError, unknown_name
+from graphnetz.datasets import find_task, iter_benchmark_tasks
+from graphnetz.engine.cost.parameters import BudgetCheck
+from graphnetz.engine.identity.keys import CellKeys
+from graphnetz.engine.worker import Workbench, require_ok
+from graphnetz.metrics import METRICS, label_of
+from graphnetz.models import ModelSpec
+from graphnetz.records import Cell, Protocol, Task
+from graphnetz.report import TaskInfo
+from graphnetz.tasktypes import Split, known_task_type
+from graphnetz.tasktypes.sampled import SAMPLED, check_samples
+
+DEFAULT_SEEDS = tuple(range(10))
+
+
+@dataclass(frozen=True)
+class GraphSize:
+    """Size of the one graph of a task."""
+
+    nodes: int
+    arcs: int
+    features: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cells to be run and everything that was decided before running them."""
+
+    cells: tuple[Cell, ...]
+    tasks: tuple[Task, ...]
+    models: tuple[str, ...]
+    seeds: tuple[int, ...]
+    info: Mapping[str, TaskInfo]
+    absent: Mapping[tuple[str, str], str]
+    unavailable: Mapping[str, str]
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    sizes: Mapping[str, GraphSize] = field(default_factory=dict)
+
+
+def choose_seeds(seeds: int | Iterable[int] | str | None, seed: int | None) -> tuple[int, ...]:
+    """Resolve ``seeds``/``seed``: an int is one seed, nothing is 0..9."""
+    if isinstance(seeds, str):
+        raise UsageError(f'seeds is {seeds!r}. Give numbers, for instance range(10), or "auto" with precision.')
+    if seed is not None:
+        return (int(seed),)
+    if seeds is None:
+        return DEFAULT_SEEDS
+    chosen = (seeds,) if isinstance(seeds, int) else tuple(int(s) for s in seeds)
+    if not chosen:
+        raise UsageError("seeds is empty. Give at least one seed, for instance range(10).")
+    if len(set(chosen)) != len(chosen):
+        raise UsageError(f"Duplicate seeds in {list(chosen)}. A repeated seed is not a new run.")
+    if any(s < 0 for s in chosen):
+        raise UsageError(f"Seeds must not be negative, got {min(chosen)}.")
+    return chosen
+
+
+def choose_tasks(
+    category: str | None,
+    tasks: Iterable[Task | str] | Task | str | None,
+    task_type: str | None,
+    only: Sequence[str] | None,
+) -> list[Task]:
+    """Resolve the documented ways of naming tasks, in order."""
+    if (category is None) == (tasks is None):
+        raise UsageError("Pass either `category` or `tasks=` (one of them, not both).")
+    if task_type is not None:
+        known_task_type(task_type)
+    if tasks is None:
+        chosen = list(iter_benchmark_tasks(category=category, task_type=task_type))
+    else:
+        listed = [tasks] if isinstance(tasks, (Task, str)) else list(tasks)
+        chosen = [find_task(item) if isinstance(item, str) else item for item in listed]
+        chosen = [task for task in chosen if task_type is None or task.task_type == task_type]
+    for task in chosen:
+        known_task_type(task.task_type)
+    names = [task.name for task in chosen]
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise UsageError(f"Duplicate task names {twice}. Give each task its own name.")
+    for name in only or ():
+        if name not in names:
+            raise unknown_name("task", name, names)
+    chosen = [task for task in chosen if only is None or task.name in only]
+    if not chosen:
+        raise UsageError(f"No task is left: category={category!r}, task_type={task_type!r}, only={only!r}.")
+    return chosen
+
+
+def resolve_protocol(task: Task, overrides: Mapping[str, Any], *, epochs: int | None) -> Protocol:
+    """Task type defaults, then the task's own settings, then the caller's."""
+    kind = known_task_type(task.task_type)
+    base = Protocol().replace(**{**kind.defaults, "epochs": epochs or task.epochs})
+    resolved = base.replace(**dict(task.protocol)).replace(**dict(overrides))
+    # Like batch_size, sampling applies where it means something: a suite may hold other task types.
+    return resolved if kind.name in SAMPLED else resolved.replace(batch_nodes=None, fanouts=None)
+
+
+def make_plan(
+    workbench: Workbench,
+    seeds: tuple[int, ...],
+    *,
+    protocol: Mapping[str, Any],
+    epochs: int | None = None,
+    model_protocol: Mapping[str, Mapping[str, Any]] | None = None,
+    on_load: Callable[[str], None] | None = None,
+) -> Plan:
+    """Load what must be loaded in the driver, check it, and list the cells in plan order."""
+    for name in model_protocol or ():
+        if name not in workbench.specs:
+            raise unknown_name("model", name, workbench.specs)
+    info: dict[str, TaskInfo] = {}
+    sizes: dict[str, GraphSize] = {}
+    search = workbench.search
+    keys = CellKeys(None if search is None or search.is_empty else search.as_dict())
+    unavailable: dict[str, str] = {}
+    absent: dict[tuple[str, str], str] = {}
+    cells: list[Cell] = []
+    budgets = BudgetCheck()
+    for task in workbench.tasks.values():
+        if on_load is not None:
+            on_load(task.name)
+        first = _prepare(workbench, task, seeds, unavailable)
+        if first is None:
+            absent |= {(task.name, model): unavailable[task.name] for model in workbench.specs}
+            continue
+        info[task.name] = task_info(task, first, splits=fixed_splits(_held(workbench, task.name, None)))
+        if (size := _graph_size(first)) is not None:
+            sizes[task.name] = size
+        data_key = keys.data(task, functools.partial(_held, workbench, task.name))
+        for name, spec in workbench.specs.items():
+            if not spec.serves(task.task_type):
+                absent[task.name, name] = f"{name} does not serve {task.task_type}"
+                continue
+            merged = {**task.model_protocol.get(name, {}), **protocol, **(model_protocol or {}).get(name, {})}
+            resolved = resolve_protocol(task, merged, epochs=epochs)
+            budgets.look(task, name, spec, first.dims, resolved)
+            if resolved.batch_nodes is not None:
+                check_samples(first, task.name)
+            cells += [_cell(keys, task, name, spec, seed, resolved, data_key) for seed in seeds]
+    if protocol.get("batch_nodes") is not None and cells and all(c.protocol.batch_nodes is None for c in cells):
+        raise UsageError(
+            f"batch_nodes samples neighbours for {', '.join(sorted(SAMPLED))} and none of the chosen tasks is one. "
+            "Leave it out."
+        )
+    budgets.refuse()
+    if unavailable and not info:
+        raise DownloadError(" ".join(unavailable.values()))
+    if not cells:
+        raise UsageError(
+            "No model serves any of the chosen tasks: "
+            + "; ".join(sorted(set(absent.values())))
+            + ". Choose others, or adapt an encoder with _multi_task_factory."
+        )
+    return Plan(
+        tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent, unavailable,
+        fingerprints=keys.fingerprints, notes=(*keys.notes, *budgets.remarks), sizes=sizes,
+    )  # fmt: skip
+
+
+def _graph_size(split: Split) -> GraphSize | None:
+    """Size of a split with one graph; batches of many graphs are bounded by ``batch_size``."""
+    data = split.data
+    if getattr(data, "x", None) is None or getattr(data, "edge_index", None) is None:
+        return None
+    return GraphSize(int(data.num_nodes or 0), int(data.edge_index.size(1)), int(data.x.size(-1)))
+
+
+def _held(workbench: Workbench, name: str, seed: int | None) -> Any:
+    return workbench.datasets.get((name, seed))
+
+
+def _prepare(workbench: Workbench, task: Task, seeds: tuple[int, ...], unavailable: dict[str, str]) -> Split | None:
+    """Load data that workers inherit; a file that cannot be had costs its task, not the run."""
+    try:
+        if task.seeded and task.card is None:
+            # A user's generator runs here, once per seed in plan order, so that its side effects are seen.
+            for seed in seeds:
+                workbench.datasets[task.name, seed] = workbench.load(task.name, seed)
+        return require_ok(workbench, task.name, seeds[0])
+    except (DownloadError, MissingExtraError) as error:
+        unavailable[task.name] = f"{task.name}: {error}"
+        return None
+
+
+def _cell(
+    keys: CellKeys,
+    task: Task,
+    model: str,
+    spec: ModelSpec,
+    seed: int,
+    protocol: Protocol,
+    data_key: Callable[[int], str],
+) -> Cell:
+    key = keys.cell(task, data_key(seed), model, spec, protocol, seed)
+    return Cell(key, task.name, model, seed, protocol)
+
+
+def fixed_splits(dataset: Any) -> int:
+    """How many splits a dataset carries for the seeds to take in turn; 0 where it has none, or one for all."""
+    splits = getattr(dataset, "splits", None)
+    if isinstance(splits, Sequence):
+        return len(splits) if len(splits) > 1 else 0
+    listed = dataset is not None and not isinstance(dataset, Data) and len(dataset) == 1
+    mask = getattr(dataset[0] if listed else dataset, "train_mask", None)
+    return int(mask.size(1)) if mask is not None and mask.dim() == 2 and mask.size(1) > 1 else 0
+
+
+def task_info(task: Task, split: Split, *, splits: int = 0) -> TaskInfo:
+    """What the report must know of a task even when every cell of it failed."""
+    metric = f"test_{split.metric}"
+    return TaskInfo(
+        metric=metric,
+        label=label_of(metric),
+        greater_is_better=METRICS[split.metric].greater_is_better,
+        replication=split.replication,
+        test_ratio=split.n_test / split.n_train if split.n_train else float("nan"),
+        block=task.block,
+        category=task.category or "",
+        task_type=task.task_type,
+        n_test=split.n_test,
+        splits=splits,
+    )

@@ -1,0 +1,411 @@
+"""The store: plan, claim, finish and read back, each in one transaction."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from graphnetz._core.errors import StoreError
+from graphnetz.engine.store import schema
+from graphnetz.engine.store.codec import dump_json
+from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
+from graphnetz.engine.store.owners import owner_is_dead
+from graphnetz.engine.store.rows import (
+    RESULT_COLUMNS,
+    SETTABLE,
+    cell_from_row,
+    detail_values,
+    finish_statement,
+    finish_values,
+    protocol_row,
+    result_from_row,
+    result_values,
+)
+from graphnetz.records import Cell, CellResult, Section
+
+_CHUNK = 500
+_DONE = "('ok', 'failed', 'diverged', 'timeout', 'oom')"
+_FOREIGN: list[sqlite3.Connection] = []  # inherited over a fork: never used there and never closed there
+
+
+PATIENCE = 30.0
+"""Seconds to wait for another process that holds the file."""
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging.
+
+    SQLite does not wait for the lock that this takes: runners that start together would trip over each other.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+class Store:
+    """All cells of one run and what came out of them.
+
+    Parameters
+    ----------
+    path
+        Run folder, or the ``.sqlite`` file itself.
+    readonly
+        Only read. A store whose folder cannot be written is opened as an immutable file.
+
+    Notes
+    -----
+    A cell is ``pending``, ``running`` (with an owner and a lease) or finished with a status of
+    `CellResult`. The connection belongs to the process that made it: a forked child that touches
+    it gets an error, never a corrupt file.
+    """
+
+    def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
+        self.path = store_file(path)
+        self.readonly = readonly
+        self._pid = os.getpid()
+        self._db: sqlite3.Connection | None = None
+        with plain_errors(self.path):
+            self._db = self._connect()
+
+    @classmethod
+    def create(cls, folder: str | Path) -> Store:
+        """Open the store of a run folder for writing; make both when they are not there."""
+        path = store_file(folder)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"Cannot make the folder {str(path.parent)!r}: {error.strerror}.") from error
+        return cls(path)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, readonly: bool = False) -> Store:
+        """Open an existing store; a folder without one is an error."""
+        path = store_file(folder)
+        if not path.is_file():
+            raise StoreError(f"There is no run in {str(folder)!r} (no {path.name}). Start one with graphnetz run.")
+        return cls(path, readonly=readonly)
+
+    def _connect(self) -> sqlite3.Connection:
+        mode = "rwc"
+        if self.readonly:
+            mode = "ro" if os.access(self.path.parent, os.W_OK) else "ro&immutable=1"
+            if "immutable" in mode and _has_journal(self.path):
+                raise StoreError(
+                    f"The store {str(self.path)!r} was not closed and its folder is read-only. Copy the folder to a "
+                    "writable place and open it there."
+                )
+        else:
+            warn_on_network(self.path)
+        db = sqlite3.connect(
+            f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=PATIENCE
+        )
+        try:
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, schema.MAX_VALUE_BYTES)
+            db.execute("PRAGMA trusted_schema = OFF")
+            db.execute("PRAGMA foreign_keys = ON")
+            if self.readonly:
+                db.execute("PRAGMA query_only = ON")
+                schema.await_tables(db)
+                schema.identify(db, name=str(self.path))
+            else:
+                _write_ahead(db)
+                db.execute("PRAGMA synchronous = FULL")
+                schema.prepare(db, name=str(self.path))
+            schema.check(db, name=str(self.path))
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The connection, for the process that opened it."""
+        if self._db is None:
+            raise StoreError(f"The store {str(self.path)!r} is closed.")
+        if os.getpid() != self._pid:
+            raise StoreError("A store cannot be used in a forked process: only the driver reads and writes it.")
+        return self._db
+
+    def close(self) -> None:
+        """Close the connection; in a forked child only forget it."""
+        db, self._db = self._db, None
+        if db is not None and os.getpid() == self._pid:
+            db.close()
+        elif db is not None:
+            _FOREIGN.append(db)  # closing it here would disturb the parent's file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_db", None) is not None:
+            self.close()
+
+    @contextmanager
+    def _write(self) -> Iterator[sqlite3.Connection]:
+        with plain_errors(self.path):
+            db = self.db
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    # -- planning ---------------------------------------------------------------------------------
+
+    def plan(self, cells: Iterable[Cell]) -> int:
+        """Add the cells whose keys are not there yet, in order; return how many were new."""
+        protocols: dict[int, str] = {}
+        bodies: dict[str, str] = {}
+        rows: list[tuple[Any, ...]] = []
+        for cell in cells:
+            name = protocols.get(id(cell.protocol))
+            if name is None:
+                name, body = protocol_row(cell.protocol)
+                protocols[id(cell.protocol)] = name
+                bodies[name] = body
+            rows.append((cell.key, cell.task, cell.model, cell.seed, name))
+        with self._write() as db:
+            before = db.total_changes
+            db.executemany("INSERT OR IGNORE INTO protocols VALUES (?, ?)", bodies.items())
+            start = db.total_changes - before
+            db.executemany("INSERT OR IGNORE INTO cells(key, task, model, seed, protocol) VALUES (?, ?, ?, ?, ?)", rows)
+            return db.total_changes - before - start
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the planned cells in plan order."""
+        statement = "SELECT key, task, model, seed, body FROM cells JOIN protocols ON hash = protocol ORDER BY position"
+        with plain_errors(self.path):
+            for row in self.db.execute(statement):
+                yield cell_from_row(row)
+
+    def missing(self, keys: Iterable[str]) -> list[str]:
+        """Return the keys without a result, in the given order."""
+        with plain_errors(self.path):
+            done = {row[0] for row in self.db.execute(f"SELECT key FROM cells WHERE status IN {_DONE}")}  # noqa: S608
+        return [key for key in keys if key not in done]
+
+    # -- one cell's way ---------------------------------------------------------------------------
+
+    def claim(self, key: str, owner: str, lease_seconds: float = 60.0) -> bool:
+        """Take a pending cell, or one whose lease has run out; False when someone else has it."""
+        now = time.time()
+        with self._write() as db:
+            cursor = db.execute(
+                "UPDATE cells SET status = 'running', owner = ?, lease = ?, attempts = attempts + 1 "
+                "WHERE key = ? AND (status = 'pending' OR (status = 'running' AND (lease < ? OR owner = ?)))",
+                (owner, now + lease_seconds, key, now, owner),
+            )
+            return cursor.rowcount == 1
+
+    def heartbeat(self, owner: str, lease_seconds: float = 60.0) -> int:
+        """Extend the leases of everything ``owner`` holds; return how many cells that is."""
+        with self._write() as db:
+            cursor = db.execute("UPDATE cells SET lease = ? WHERE owner = ?", (time.time() + lease_seconds, owner))
+            return cursor.rowcount
+
+    def finish(self, owner: str, result: CellResult) -> bool:
+        """Write a result with its history, if ``owner`` still holds the cell; otherwise change nothing."""
+        details = detail_values(result)
+        with self._write() as db:
+            done = db.execute(finish_statement(), finish_values(result, owner)).rowcount == 1
+            if done and any(blob is not None for blob in details):
+                db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
+            return done
+
+    def release(self, owner: str) -> int:
+        """Give back everything ``owner`` holds unfinished."""
+        with self._write() as db:
+            return db.execute(
+                "UPDATE cells SET status = 'pending', owner = NULL, lease = NULL WHERE owner = ?", (owner,)
+            ).rowcount
+
+    def recover(self) -> int:
+        """Give back the cells of owners that died on this machine or let their lease run out."""
+        with plain_errors(self.path):
+            rows = self.db.execute(
+                "SELECT owner, MAX(lease) FROM cells WHERE owner IS NOT NULL GROUP BY owner"
+            ).fetchall()
+        now = time.time()
+        return sum(self.release(owner) for owner, lease in rows if lease < now or owner_is_dead(owner))
+
+    def held_by_others(self, owner: str) -> set[str]:
+        """Return the keys that another owner works on under a valid lease."""
+        with plain_errors(self.path):
+            return {
+                row[0]
+                for row in self.db.execute(
+                    "SELECT key FROM cells WHERE owner IS NOT NULL AND owner <> ? AND lease >= ?", (owner, time.time())
+                )
+            }
+
+    def reset(self, keys: Iterable[str]) -> int:
+        """Forget the results of ``keys`` so that they run again; return how many had one."""
+        rows = [(key,) for key in keys]
+        columns = ", ".join(f"{name} = ?" for name in SETTABLE)
+        blank = ("pending", *result_values(CellResult("", "", "", 0))[1:])
+        with self._write() as db:
+            before = db.total_changes
+            db.executemany(
+                f"UPDATE cells SET {columns}, finished_at = NULL WHERE key = ? AND status IN {_DONE}",  # noqa: S608
+                [(*blank, *row) for row in rows],
+            )
+            count = db.total_changes - before
+            db.executemany("DELETE FROM details WHERE key = ?", rows)
+            return count
+
+    def adopt(self, results: Iterable[CellResult]) -> int:
+        """Take over results made elsewhere for planned cells that have none yet; return how many."""
+        assignments = ", ".join(f"{name} = ?" for name in SETTABLE)
+        count = 0
+        with self._write() as db:
+            for result in results:
+                cursor = db.execute(
+                    f"UPDATE cells SET {assignments}, owner = NULL, lease = NULL, finished_at = ? "  # noqa: S608
+                    "WHERE key = ? AND status = 'pending'",
+                    (*result_values(result), time.time(), result.key),
+                )
+                if cursor.rowcount == 1:
+                    count += 1
+                    db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)",
+                               (result.key, *detail_values(result)))  # fmt: skip
+        return count
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def results(self, keys: Sequence[str] | None = None, *, histories: bool = True) -> Iterator[CellResult]:
+        """Yield finished cells: in plan order, or in the order of ``keys``.
+
+        Without ``histories`` the compressed curves, traces and predictions are left on disk.
+        """
+        columns = ", ".join(f"cells.{name}" for name in RESULT_COLUMNS)
+        source = "cells"
+        if histories:
+            columns += ", history, trace, predictions"
+            source += " LEFT JOIN details ON details.key = cells.key"
+        statement = f"SELECT {columns} FROM {source} WHERE status IN {_DONE}"  # noqa: S608 (our own names)
+        with plain_errors(self.path):
+            if keys is None:
+                for row in self.db.execute(f"{statement} ORDER BY position"):
+                    yield result_from_row(row)
+                return
+            for start in range(0, len(keys), _CHUNK):
+                part = list(keys[start : start + _CHUNK])
+                marks = ",".join("?" * len(part))
+                found = {row[0]: row for row in self.db.execute(f"{statement} AND cells.key IN ({marks})", part)}
+                yield from (result_from_row(found[key]) for key in part if key in found)
+
+    def counts(self) -> Counter[str]:
+        """Return the number of cells by status, ``pending`` and ``running`` included."""
+        with plain_errors(self.path):
+            return Counter(dict(self.db.execute("SELECT status, COUNT(*) FROM cells GROUP BY status").fetchall()))
+
+    def running(self) -> list[tuple[str, str, int, str, float]]:
+        """Return task, model, seed, owner and lease of the cells in work."""
+        with plain_errors(self.path):
+            return self.db.execute(
+                "SELECT task, model, seed, owner, lease FROM cells WHERE owner IS NOT NULL ORDER BY position"
+            ).fetchall()
+
+    def durations(self) -> dict[tuple[str, str], tuple[int, float, float]]:
+        """Return for each (task, model) the finished cells, their mean seconds and largest peak memory."""
+        with plain_errors(self.path):
+            rows = self.db.execute(
+                "SELECT task, model, COUNT(seconds), AVG(seconds), MAX(peak_memory) FROM cells "
+                "WHERE finished_at IS NOT NULL AND seconds IS NOT NULL GROUP BY task, model"
+            ).fetchall()
+        return {(task, model): (n, mean, float("nan") if top is None else top) for task, model, n, mean, top in rows}
+
+    # -- what else a run keeps --------------------------------------------------------------------
+
+    def write_meta(self, values: Mapping[str, Any]) -> None:
+        """Keep plain values by name: the resolved configuration, the hash of the plan."""
+        with self._write() as db:
+            db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, dump_json(v)) for k, v in values.items()])
+
+    def read_meta(self) -> dict[str, Any]:
+        """Return everything `write_meta` kept."""
+        with plain_errors(self.path):
+            return {name: json.loads(text) for name, text in self.db.execute("SELECT name, value FROM meta")}
+
+    def write_environment(self, key: str, values: Mapping[str, Any]) -> None:
+        """Keep what an environment key of the results stands for."""
+        with self._write() as db:
+            db.execute("INSERT OR IGNORE INTO environments VALUES (?, ?)", (key, dump_json(values)))
+
+    def read_environments(self) -> dict[str, dict[str, Any]]:
+        """Return the environments by key."""
+        with plain_errors(self.path):
+            return {key: json.loads(text) for key, text in self.db.execute("SELECT key, body FROM environments")}
+
+    def unexplained_environments(self) -> set[str]:
+        """Return the environment keys of results that `write_environment` was never told about."""
+        statement = "SELECT DISTINCT environment FROM cells WHERE environment <> '' EXCEPT SELECT key FROM environments"
+        with plain_errors(self.path):
+            return {row[0] for row in self.db.execute(statement)}
+
+    def write_section(self, section: Section) -> None:
+        """Keep a section of the page; one of the same name is replaced in its place."""
+        with self._write() as db:
+            db.execute(
+                "INSERT INTO sections VALUES (?, (SELECT COALESCE(MAX(position), 0) + 1 FROM sections), ?) "
+                "ON CONFLICT(name) DO UPDATE SET body = excluded.body",
+                (section.name, dump_json(section.to_json())),
+            )
+
+    def read_sections(self) -> list[Section]:
+        """Return the sections in the order they were first written."""
+        with plain_errors(self.path):
+            rows = self.db.execute("SELECT body FROM sections ORDER BY position").fetchall()
+        return [Section.from_json(json.loads(row[0])) for row in rows]
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections kept so far."""
+        return self.read_sections()
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The values kept so far."""
+        return self.read_meta()
+
+    def checkpoint_to_one_file(self) -> bool:
+        """Fold the journal into the file so that the run is one file; False while others have it open."""
+        try:
+            with plain_errors(self.path):
+                busy = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                if busy:
+                    return False
+                self.db.execute("PRAGMA busy_timeout = 200")
+                try:
+                    return bool(self.db.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete")
+                finally:
+                    self.db.execute("PRAGMA busy_timeout = 30000")
+        except StoreError as error:
+            if "locked" in str(error):
+                return False
+            raise
+
+
+def _has_journal(path: Path) -> bool:
+    wal = path.with_name(path.name + "-wal")
+    return wal.is_file() and wal.stat().st_size > 0

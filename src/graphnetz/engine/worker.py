@@ -1,0 +1,261 @@
+"""What happens inside one cell: load, split, build, fit, measure."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import graphnetz.kernels as kernels
+from graphnetz._core.errors import DataError, GraphnetzError
+from graphnetz._core.paths import slug
+from graphnetz._core.rng import generator, seed_everything, training_context
+from graphnetz.engine.search import SearchSpace
+from graphnetz.metrics import METRICS
+from graphnetz.models import ModelSpec
+from graphnetz.models.budget import budget_notes, width_for
+from graphnetz.records import Cell, CellResult, Predictions, Protocol, Task
+from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
+from graphnetz.tasktypes.loop import evaluate
+from graphnetz.tasktypes.reference import as_published
+from graphnetz.tasktypes.sampled import sampled
+
+_SPLITS_KEPT = 12
+_SPLIT_BYTES = 64 * 2**20
+
+
+@dataclass
+class Workbench:
+    """Tasks, models and data of a run; calling it with a cell trains that cell.
+
+    The driver fills ``datasets`` before any worker is forked, so workers share it. Only catalogue
+    generators, which are pure functions of the seed, are loaded where they are needed.
+    """
+
+    tasks: Mapping[str, Task]
+    specs: Mapping[str, ModelSpec]
+    root: str
+    search: SearchSpace | None = None
+    save_predictions: bool = False
+    weights: str | None = None
+    datasets: dict[tuple[str, int | None], Any] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    _splits: OrderedDict[tuple[str, int, str], Split] = field(default_factory=OrderedDict)
+
+    def dataset(self, name: str, seed: int) -> Any:
+        """Return the data of a task for a seed, loading it at most once where that is possible."""
+        task = self.tasks[name]
+        key = (name, seed if task.seeded else None)
+        if key not in self.datasets:
+            loaded = self.load(name, seed)
+            if task.seeded:
+                return loaded  # a fresh sample per seed: keeping them all would only cost memory
+            self.datasets[key] = loaded
+        return self.datasets[key]
+
+    def load(self, name: str, seed: int) -> Any:
+        """Run the task's loader and transform."""
+        task = self.tasks[name]
+        folder = Path(self.root, task.category or "custom", slug(task.card.name if task.card else task.name))
+        loaded = task.loader(str(folder), seed=seed) if task.seeded else task.loader(str(folder))
+        return _transformed(loaded, task.transform) if task.transform is not None else loaded
+
+    def split(self, name: str, seed: int, *, dtype: str = "float32") -> Split:
+        """Return the split of a task for a seed; recent small ones are kept."""
+        key = (name, seed, dtype)
+        if key in self._splits:
+            self._splits.move_to_end(key)
+            return self._splits[key]
+        task = self.tasks[name]
+        try:
+            split = TASK_TYPES[task.task_type].split(self.dataset(name, seed), seed)
+        except DataError as error:
+            raise DataError(f"Task {name!r}: {error}") from error
+        if hasattr(task.loader, "reshape"):  # a loader that changes what models see once the split is made
+            split = task.loader.reshape(split, seed)
+        split.metric = task.metric or split.metric
+        split.replication = task.replication or ("regenerate" if task.seeded else split.replication)
+        if _size(split) < _SPLIT_BYTES:
+            self._splits[key] = split
+            while len(self._splits) > _SPLITS_KEPT:
+                self._splits.popitem(last=False)
+        return split
+
+    def __call__(self, cell: Cell) -> CellResult:
+        """Train one cell. Exceptions of a user's code pass through to the executor, which files them."""
+        kernels.reuse_memory()
+        with training_context(cell.seed, threads=cell.protocol.threads, dtype=cell.protocol.dtype):
+            split = self.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
+            if not cell.protocol.edge_attributes:
+                split = without_edge_attributes(split)
+            try:
+                outcome, model, trace = self._train(cell, split)
+            except DivergedError as error:
+                return _named(cell, split, status="diverged", error=str(error))
+        return self._result(cell, split, outcome, model, trace)
+
+    def _train(self, cell: Cell, split: Split) -> tuple[Fit, Any, tuple[dict[str, Any], ...]]:
+        spec = self.specs[cell.model]
+        if self.search is None or self.search.is_empty or spec.kind == "predictor":
+            return (*train_once(TASK_TYPES[self.tasks[cell.task].task_type], spec, split, cell.protocol, cell.seed), ())
+        return search_once(TASK_TYPES[self.tasks[cell.task].task_type], spec, split, cell, self.search)
+
+    def _result(
+        self, cell: Cell, split: Split, outcome: Fit, model: Any, trace: tuple[dict[str, Any], ...]
+    ) -> CellResult:
+        predictions = None
+        if self.save_predictions:
+            test = outcome.scores["test"]
+            predictions = Predictions(_examples(split, len(test)), split.targets["test"], test)
+        if self.weights is not None and isinstance(model, nn.Module):
+            save_weights(model, Path(self.weights), cell)
+        notes = budget_notes(count_parameters(model), cell.protocol.budget)
+        return _named(
+            cell, dataclasses.replace(split, notes=(*split.notes, *notes)),
+            metrics=outcome.metrics, history=outcome.history, epochs=outcome.epochs, best_epoch=outcome.best_epoch,
+            parameters=count_parameters(model), trace=trace, predictions=predictions,
+        )  # fmt: skip
+
+
+def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, seed: int) -> tuple[Fit, Any]:
+    """Build and train one model. The seed is set again here: a cached split must not shift the stream."""
+    seed_everything(seed)
+    hidden = protocol.hidden_channels
+    if protocol.budget is not None and spec.kind != "predictor":
+        hidden = width_for(spec, kind.name, split.dims, protocol.budget).width
+    model = spec.build(kind.name, split.dims, hidden)
+    if "message" in split.cache:  # messages travel along other edges than those that are classified
+        split.cache["message"].install(model)
+    if spec.kind == "predictor":
+        return _fit_predictor(kind, model, split, seed), model
+    model = model.to(getattr(torch, protocol.dtype))
+    hook = getattr(model, "fit", None)
+    if callable(hook):
+        hook(split, protocol)
+        scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
+        return _measured(kind, split, scores, history=getattr(model, "history", None)), model
+    trained = as_published(sampled(kind, protocol, model), protocol)
+    return fit(trained, model, split, protocol, keep_best_weights=True), model
+
+
+def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # one thread, as everywhere: sums must not depend on the core count
+        model.fit(split, generator("predictor", seed))
+        scores = model.score(split)
+    return _measured(kind, split, {part: np.asarray(scores[part]) for part in ("val", "test")})
+
+
+def _measured(kind: TaskType, split: Split, scores: dict[str, np.ndarray], *, history: Any = None) -> Fit:
+    metrics: dict[str, float] = {}
+    for part in ("val", "test"):
+        metrics |= kind.measure(split, part, scores[part])
+    keys = [f"{part}_{split.metric}" for part in ("val", "test")]
+    return Fit(dict(history or {key: [metrics[key]] for key in keys}), metrics, scores, 1)
+
+
+def search_once(
+    kind: TaskType, spec: ModelSpec, split: Split, cell: Cell, space: SearchSpace
+) -> tuple[Fit, Any, tuple[dict[str, Any], ...]]:
+    """Train every candidate with the cell's seed and keep the best on validation; test values are not looked at."""
+    metric = METRICS[split.metric]
+    trace: list[dict[str, Any]] = []
+    best: tuple[float, Fit, Any] | None = None
+    for candidate in space.candidates():
+        changes = {k: v for k, v in candidate.items() if not k.startswith("model.")}
+        wanted = {k.removeprefix("model."): v for k, v in candidate.items() if k.startswith("model.")}
+        chosen = spec.with_kwargs({k: v for k, v in wanted.items() if spec.accepts(k)})
+        row: dict[str, Any] = dict(candidate)
+        try:
+            outcome, model = train_once(kind, chosen, split, cell.protocol.replace(**changes), cell.seed)
+        except DivergedError as error:
+            trace.append(row | {"error": str(error)})
+            continue
+        value = outcome.metrics[f"val_{split.metric}"]
+        trace.append(row | {f"val_{split.metric}": value})
+        signed = value if metric.greater_is_better else -value
+        if best is None or signed > best[0]:
+            best = (signed, outcome, model)
+    if best is None:
+        raise DivergedError("Every candidate of the search diverged. Widen the search space.")
+    return best[1], best[2], tuple(trace)
+
+
+def _named(cell: Cell, split: Split, **values: Any) -> CellResult:
+    metric = f"test_{split.metric}"
+    return CellResult(
+        cell.key, cell.task, cell.model, cell.seed,
+        metric=metric, greater_is_better=METRICS[split.metric].greater_is_better,
+        replication=split.replication, n_train=split.n_train, n_test=split.n_test, notes=split.notes, **values,
+    )  # fmt: skip
+
+
+def _examples(split: Split, count: int) -> np.ndarray:
+    """Ids of the test examples in the dataset where the split lists them, else their positions in the test part."""
+    if isinstance(split.test, torch.Tensor) and split.test.dim() == 1 and split.test.numel() == count:
+        return np.asarray(split.test.cpu().numpy(), dtype=np.int64)
+    return np.arange(count)
+
+
+def count_parameters(model: Any) -> int:
+    """Trainable numbers of a model; 0 for predictors."""
+    return sum(p.numel() for p in model.parameters() if p.requires_grad) if isinstance(model, nn.Module) else 0
+
+
+def save_weights(model: nn.Module, folder: Path, cell: Cell) -> None:
+    """Write parameters as a plain array archive named by the cell's key (no pickle)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    np.savez_compressed(folder / f"{cell.key}.npz", **arrays)
+
+
+def without_edge_attributes(split: Split) -> Split:
+    """A view of the split whose models never hear of edge attributes."""
+    if split.dims.edge_dim is None:
+        return split
+    data = copy.copy(split.data)
+    if hasattr(data, "edge"):
+        data = dataclasses.replace(data, edge={k: v for k, v in data.edge.items() if k != "edge_attr"})
+    else:
+        data.edge_attr = None
+    cache = {k: v for k, v in split.cache.items() if not k.startswith("batches_")}
+    return dataclasses.replace(split, data=data, dims=dataclasses.replace(split.dims, edge_dim=None), cache=cache)
+
+
+def _transformed(loaded: Any, transform: Any) -> Any:
+    if hasattr(loaded, "edge_index") and not hasattr(loaded, "__len__"):
+        return transform(loaded)
+    if type(loaded).__name__ == "Data":
+        return transform(loaded)
+    graphs = [loaded[i] for i in range(len(loaded))]
+    # A transform with `many` does equal graphs together, which one by one it could not.
+    out = transform.many(graphs) if hasattr(transform, "many") else [transform(graph) for graph in graphs]
+    from graphnetz.records import GraphList
+
+    return GraphList(out, splits=getattr(loaded, "splits", None), replication=getattr(loaded, "replication", "resplit"))
+
+
+def _size(split: Split) -> int:
+    data = split.data
+    if hasattr(data, "node"):
+        return sum(int(v.nbytes) for v in (*data.node.values(), *data.edge.values(), data.edge_index))
+    return int(data.x.nbytes + data.edge_index.nbytes)
+
+
+def require_ok(workbench: Workbench, name: str, seed: int) -> Split:
+    """Load and split one task in the driver, so that bad data is refused before anything is trained."""
+    try:
+        return workbench.split(name, seed)
+    except GraphnetzError:
+        raise
+    except Exception as error:  # a user's loader may raise anything; name the task and keep the cause
+        raise DataError(f"Task {name!r}: its loader or split raised {type(error).__name__}: {error}") from error

@@ -1,0 +1,8 @@
+"""Charts of the page: plain SVG, readable without script, coloured by the page's style sheet."""
+
+from graphnetz.report.charts.cost import cost_chart
+from graphnetz.report.charts.critical import critical_chart
+from graphnetz.report.charts.curves import curves_chart
+from graphnetz.report.charts.forest import forest_chart
+
+__all__ = ["cost_chart", "critical_chart", "curves_chart", "forest_chart"]

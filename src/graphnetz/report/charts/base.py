@@ -1,0 +1,154 @@
+"""What every chart is made of: a canvas that escapes, an axis, marks with a title each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+from markupsafe import escape as html
+
+from graphnetz.report import escape
+
+N_COLOURS = 11
+"""Colours in the style sheet (``.c0`` to ``.c10``), in the order of `graphnetz.report.style.palette`."""
+
+_SHAPES = (
+    '<circle cx="{x}" cy="{y}" r="4"/>',
+    '<path d="M{x} {y}m-3.6-3.6h7.2v7.2h-7.2z"/>',
+    '<path d="M{x} {y}m0-5l5 5-5 5-5-5z"/>',
+    '<path d="M{x} {y}m0-4.8l4.6 8.4h-9.2z"/>',
+    '<path d="M{x} {y}m0 4.8l4.6-8.4h-9.2z"/>',
+    '<path d="M{x} {y}m-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z"/>',
+    '<path d="M{x} {y}m-4.8 0l8.4-4.6v9.2z"/>',
+    '<path d="M{x} {y}m4.8 0l-8.4-4.6v9.2z"/>',
+)
+
+
+def look(index: int) -> tuple[str, str]:
+    """Return the style class and the marker of model ``index``: never colour alone."""
+    turn = index // N_COLOURS
+    return f"c{index % N_COLOURS}", _SHAPES[(index + 2 * turn) % len(_SHAPES)]
+
+
+def px(value: float) -> str:
+    """A coordinate with one digit: enough for a screen, and the same text everywhere."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+class Canvas:
+    """Collects SVG elements; every text is escaped on its way in."""
+
+    def __init__(self, width: float, height: float, *, label: str) -> None:
+        self.width, self.height, self.label = width, height, label
+        self._parts: list[str] = []
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, style: str = "axis") -> None:
+        """Draw a straight line."""
+        self._parts.append(f'<path class="{style}" d="M{px(x1)} {px(y1)}L{px(x2)} {px(y2)}"/>')
+
+    def rect(self, x: float, y: float, width: float, height: float, style: str) -> None:
+        """Draw a filled rectangle."""
+        self._parts.append(f'<rect class="{style}" x="{px(x)}" y="{px(y)}" width="{px(width)}" height="{px(height)}"/>')
+
+    def path(self, d: str, style: str) -> None:
+        """Draw a path whose data was made from numbers."""
+        self._parts.append(f'<path class="{style}" d="{d}"/>')
+
+    def text(self, x: float, y: float, words: str, *, anchor: str = "start", style: str = "", width: int = 60) -> None:
+        """Write one line; a cut text keeps its full form as a title."""
+        full, short = escape.clean(words), escape.shorten(words, width)
+        title = f"<title>{html(full)}</title>" if short != full else ""
+        kind = f' class="{style}"' if style else ""
+        self._parts.append(f'<text{kind} x="{px(x)}" y="{px(y)}" text-anchor="{anchor}">{html(short)}{title}</text>')
+
+    def mark(self, index: int, x: float, y: float, tip: str, *, span: tuple[float, float] | None = None) -> None:
+        """Draw the marker of model ``index`` with its words, and a horizontal interval when given."""
+        colour, shape = look(index)
+        whisker = f'<path class="bar" d="M{px(span[0])} {px(y)}H{px(span[1])}"/>' if span else ""
+        self._parts.append(
+            f'<g class="m {colour} s{index}"><title>{html(escape.clean(tip))}</title>{whisker}'
+            f"{shape.format(x=px(x), y=px(y))}</g>"
+        )
+
+    def svg(self) -> Markup:
+        """Return the drawing; it scales with the page and says what it shows."""
+        head = (
+            f'<svg class="chart" viewBox="0 0 {px(self.width)} {px(self.height)}" width="{px(self.width)}" '
+            f'height="{px(self.height)}" role="img" tabindex="0" aria-label="{html(escape.clean(self.label))}">'
+        )
+        return Markup(head + "".join(self._parts) + "</svg>")  # noqa: S704 (texts were escaped one by one)
+
+
+class Scale:
+    """Maps values to pixels, linearly or by logarithm."""
+
+    def __init__(self, low: float, high: float, start: float, end: float, *, log: bool = False) -> None:
+        self.log = log
+        if not high > low:
+            pad = abs(low) * 0.05 or 0.5
+            low, high = (low / 1.5, high * 1.5) if log else (low - pad, high + pad)
+        self.low, self.high, self.start, self.end = low, high, start, end
+
+    def __call__(self, value: float) -> float:
+        """Return the pixel of ``value``."""
+        low, high, at = self.low, self.high, value
+        if self.log:
+            low, high, at = math.log10(low), math.log10(high), math.log10(at)
+        return self.start + (at - low) / (high - low) * (self.end - self.start)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Round values inside the range."""
+        if self.log:
+            return _log_ticks(self.low, self.high)
+        raw = (self.high - self.low) / max(1, most - 1)
+        power = 10.0 ** math.floor(math.log10(raw))
+        step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * (1 - 1e-9))
+        first = math.ceil(self.low / step - 1e-9)
+        count = math.floor(self.high / step + 1e-9) - first + 1
+        return [(first + i) * step for i in range(max(0, count))]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    every = [
+        m * 10.0**p for p in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)
+    ]
+    inside = [tick for tick in every if low <= tick <= high]
+    tens = [tick for tick in inside if f"{tick:e}".startswith("1.0")]
+    return tens if len(tens) >= 3 else inside[:6]
+
+
+def tick_text(value: float) -> str:
+    """A tick label without noise digits."""
+    return f"{value:.6g}"
+
+
+def padded(values: Iterable[float], share: float = 0.04) -> tuple[float, float]:
+    """Range of the finite values with some room on both sides."""
+    finite = [v for v in values if math.isfinite(v)]
+    if not finite:
+        return 0.0, 1.0
+    low, high = min(finite), max(finite)
+    room = (high - low) * share
+    return low - room, high + room
+
+
+def legend(models: Sequence[str], shown: Iterable[int]) -> Markup:
+    """Names with their markers; the page's script turns them into switches."""
+    items = []
+    for i in shown:
+        colour, shape = look(i)
+        full, short = escape.clean(models[i]), escape.shorten(models[i], 28)
+        title = f' title="{html(full)}"' if short != full else ""
+        items.append(
+            f'<li data-s="{i}"{title}><svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">'
+            f'<g class="{colour}">{shape.format(x=7, y=7)}</g></svg><bdi>{html(short)}</bdi></li>'
+        )
+    return Markup(f'<ul class="legend">{"".join(items)}</ul>')  # noqa: S704
+
+
+def frame(charts: Iterable[Markup], *, label: str, head: Markup | None = None, style: str = "") -> Markup:
+    """Charts in a box that scrolls when the screen is narrower than they are."""
+    inner = "".join(charts)
+    region = f'<div class="scroll {style}" role="region" tabindex="0" aria-label="{html(escape.clean(label))}">'
+    return Markup(f'<div class="charts">{head or ""}{region}{inner}</div></div>')  # noqa: S704

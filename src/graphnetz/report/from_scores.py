@@ -1,0 +1,128 @@
+"""Scores trained elsewhere: one table in, the full report out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from graphnetz._core.errors import DataError, UnknownNameError
+from graphnetz.metrics import lookup
+from graphnetz.records import CellResult
+from graphnetz.records.task_info import TaskInfo
+
+REQUIRED = ("task", "model", "seed", "score")
+_OPTIONAL = {
+    "replication": "init", "test_ratio": math.nan, "block": "", "category": "", "task_type": "",
+    "n_test": 0, "splits": 0,
+}  # fmt: skip
+_TRUE = {"true", "1", "yes", "up", "higher"}
+_FALSE = {"false", "0", "no", "down", "lower"}
+
+
+def parse_scores(frame: Any) -> dict[str, Any]:
+    """Return the arguments of ``BenchmarkReport.from_results`` from a long table of scores.
+
+    Columns task, model, seed, score; metric (a history key, ``score`` when absent) and
+    greater_is_better, which may be left out for declared metrics; optionally replication,
+    test_ratio, block, category, task_type, n_test and splits.
+    """
+    data = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
+    missing = [name for name in REQUIRED if name not in data.columns]
+    if missing:
+        raise DataError(
+            f"The scores lack the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}. "
+            "Give task, model, seed, score, metric, greater_is_better."
+        )
+    if data.empty:
+        raise DataError("The scores have no row. Give one row per task, model and seed.")
+    data = data.assign(task=data["task"].map(str), model=data["model"].map(str))
+    data["seed"] = _numbers(data, "seed").astype("int64")
+    data["score"] = pd.to_numeric(data["score"], errors="coerce")
+    twice = data[data.duplicated(["task", "model", "seed"])]
+    if not twice.empty:
+        first = twice.iloc[0]
+        raise DataError(
+            f"The scores hold task {first['task']!r}, model {first['model']!r}, seed {first['seed']} more than once. "
+            "Give one row per cell."
+        )
+    tasks = {str(name): _info(str(name), group) for name, group in data.groupby("task", sort=False)}
+    results = [
+        _result(task, model, int(seed), float(score), tasks[task])
+        for task, model, seed, score in zip(data["task"], data["model"], data["seed"], data["score"], strict=True)
+    ]
+    return {
+        "results": results,
+        "tasks": tasks,
+        "models": tuple(dict.fromkeys(data["model"])),
+        "seeds": tuple(sorted({int(seed) for seed in data["seed"]})),
+    }
+
+
+def _numbers(data: pd.DataFrame, column: str) -> pd.Series:
+    values = pd.to_numeric(data[column], errors="coerce")
+    wrong = values.isna() | (values % 1 != 0)
+    if wrong.any():
+        raise DataError(f"{column} holds {data[column][wrong].iloc[0]!r}. Give whole numbers.")
+    return values
+
+
+def _info(task: str, group: pd.DataFrame) -> TaskInfo:
+    metric = str(_single(task, group, "metric", "score"))
+    better = _single(task, group, "greater_is_better", None)
+    if better is None:
+        try:
+            better = lookup(metric).greater_is_better
+        except UnknownNameError as error:
+            raise DataError(
+                f"Task {task!r} has metric {metric!r} and no greater_is_better. Say true or false in that column."
+            ) from error
+    extra: Mapping[str, Any] = {name: _single(task, group, name, default) for name, default in _OPTIONAL.items()}
+    return TaskInfo(
+        metric,
+        greater_is_better=_truth(task, better),
+        replication=str(extra["replication"]),
+        test_ratio=float(extra["test_ratio"]),
+        block=str(extra["block"]),
+        category=str(extra["category"]),
+        task_type=str(extra["task_type"]),
+        n_test=int(extra["n_test"]),
+        splits=int(extra["splits"]),
+    )
+
+
+def _single(task: str, group: pd.DataFrame, column: str, default: Any) -> Any:
+    """The one value of ``column`` for a task, or the default where there is none."""
+    if column not in group.columns:
+        return default
+    values = group[column].dropna().unique()
+    if len(values) > 1:
+        raise DataError(
+            f"Task {task!r} has several values of {column}: {', '.join(map(str, values[:3]))}. Give one per task."
+        )
+    return values[0] if len(values) else default
+
+
+def _truth(task: str, value: Any) -> bool:
+    text = str(value).strip().lower().removesuffix(".0")
+    if text in _TRUE | _FALSE:
+        return text in _TRUE
+    raise DataError(f"Task {task!r} has greater_is_better={value!r}. Give true or false.")
+
+
+def _result(task: str, model: str, seed: int, score: float, info: TaskInfo) -> CellResult:
+    finite = math.isfinite(score)
+    return CellResult(
+        key="",
+        task=task,
+        model=model,
+        seed=seed,
+        status="ok" if finite else "failed",
+        metric=info.metric,
+        greater_is_better=info.greater_is_better,
+        metrics={info.metric: score} if finite else {},
+        error="" if finite else "the table holds no number for this cell",
+        replication=info.replication,
+    )

@@ -1,0 +1,213 @@
+r"""Booktabs tables that compile on their own: names escaped, shades of the GraphNetz paper.
+
+Every table starts with a comment that lists the packages it needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+
+from graphnetz.report import escape
+from graphnetz.report.colours import ALMOND, KHAKI
+from graphnetz.report.views import BothView, CellView, Grid, PairView, TaskRow, number, p_value
+
+LONG = 36
+"""Rows beyond which a table does not fit a page and is broken over several."""
+
+_Pick = Callable[[TaskRow, Mapping[str, str]], str]
+
+PREAMBLE = (
+    "% Needs in the preamble: \\usepackage[T1]{fontenc} \\usepackage[utf8]{inputenc} \\usepackage{textcomp}\n"
+    "% \\usepackage{booktabs,longtable,graphicx} \\usepackage[table]{xcolor}\n"
+    f"\\providecolor{{khaki}}{{HTML}}{{{KHAKI[1:]}}}\n"
+    f"\\providecolor{{almond}}{{HTML}}{{{ALMOND[1:]}}}\n"
+)
+
+
+def summary_latex(
+    grid: Grid,
+    *,
+    bold_best: bool = True,
+    pretty: Mapping[str, str] | None = None,
+    caption: str | None = None,
+    label: str | None = None,
+) -> str:
+    """Return the table of means and intervals, one row per task, one column per model."""
+    lead = _lead_columns(grid)
+    head = [name for name, _ in lead] + [escape.latex(model, width=24) for model in grid.models]
+    lines: list[str] = []
+    for row in grid.rows:
+        cells = [pick(row, pretty or {}) for _, pick in lead]
+        cells += [_cell(cell, marked=bold_best) for cell in row.cells]
+        lines.append(" & ".join(cells) + r" \\")
+    columns = "l" * len(lead) + "c" * len(grid.models)
+    text = escape.latex(caption, width=2000) if caption is not None else summary_caption(grid, marked=bold_best)
+    return _table(columns, head, lines, text, label or "tab:results")
+
+
+def summary_caption(grid: Grid, *, marked: bool = True) -> str:
+    """Words under the summary table: what the figures are, and what the shades mean."""
+    level = escape.latex(f"{100 * grid.level:g} %")
+    text = (
+        f"Mean $\\pm$ half-width of the {level} interval ({escape.latex(grid.interval)}) over "
+        f"{grid.n_seeds} seed{'' if grid.n_seeds == 1 else 's'}; the arrow points to better. "
+    )
+    if marked:
+        text += (
+            "\\colorbox{khaki}{\\textbf{khaki}}: best mean of the row, picked from the same data. "
+            f"\\colorbox{{almond}}{{almond}}: {escape.latex(grid.tie_rule, width=400)}. "
+        )
+    return text + "\\textit{n/a}: no value."
+
+
+def _lead_columns(grid: Grid) -> list[tuple[str, _Pick]]:
+    lead: list[tuple[str, _Pick]] = []
+    if any(row.category for row in grid.rows):
+        lead.append(("Category", lambda row, _: escape.latex(row.category, width=30)))
+    lead.append(("Task", lambda row, pretty: escape.latex(pretty.get(row.task, row.task), width=40)))
+    lead.append(("Metric", lambda row, _: f"{escape.latex(row.metric)} ${_arrow(row)}$"))
+    return lead
+
+
+def _arrow(row: TaskRow) -> str:
+    return "\\uparrow" if row.greater_is_better else "\\downarrow"
+
+
+def _cell(cell: CellView, *, marked: bool) -> str:
+    if not cell.present:
+        return r"\textit{n/a}"
+    body = _math(cell.mean)
+    if math.isfinite(cell.half):
+        body += rf" \pm {_math(cell.half)}"
+    if marked and cell.mark == "best":
+        return rf"\cellcolor{{khaki}}$\mathbf{{{body}}}$"
+    if marked and cell.mark == "tied":
+        return rf"\cellcolor{{almond}}${body}$"
+    return f"${body}$"
+
+
+def _math(value: float) -> str:
+    text = number(value)
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
+    return text
+
+
+def pairwise_latex(
+    pairs: Sequence[PairView],
+    *,
+    alpha: float = 0.05,
+    test: str = "paired t",
+    family: str = "within each task",
+    pretty: Mapping[str, str] | None = None,
+    caption: str | None = None,
+    label: str | None = None,
+) -> str:
+    """Return the table of adjusted p-values, one row per comparison."""
+    text = (
+        escape.latex(caption, width=2000)
+        if caption is not None
+        else (
+            f"Pairwise comparisons ({escape.latex(test)} test, paired by seed, "
+            f"Holm correction {escape.latex(family)}). "
+            f"$\\Delta\\mu$: mean of the first minus mean of the second model, with its interval. {_shades(alpha)}"
+        )
+    )
+    head = ["Task", "Comparison", r"$\Delta\mu$", "interval", "$d_z$", r"$p_{\mathrm{Holm}}$"]
+    lines: list[str] = []
+    for task, group in groupby(pairs, key=lambda pair: pair.task):
+        if lines:
+            lines.append(r"\addlinespace")
+        for i, pair in enumerate(group):
+            name = escape.latex((pretty or {}).get(task, task), width=40) if i == 0 else ""
+            bounds = (
+                f"$[{number(pair.low, signed=True)}, {number(pair.high, signed=True)}]$"
+                if math.isfinite(pair.low)
+                else r"\textit{n/a}"
+            )
+            cells = [name, _versus(pair.a, pair.b), _signed(pair.diff), bounds, _signed(pair.effect, digits=2)]
+            lines.append(" & ".join([*cells, _shaded(pair.p, pair.significant)]) + r" \\")
+    return _table("llcccc", head, lines, text, label or "tab:pairwise")
+
+
+def both_latex(
+    pairs: Sequence[BothView],
+    *,
+    alpha: float = 0.05,
+    family: str = "within each task",
+    pretty: Mapping[str, str] | None = None,
+    label: str | None = None,
+) -> str:
+    """Return the paper's Table 2: paired t and Wilcoxon side by side with their agreement."""
+    text = (
+        f"Paired t-test and Wilcoxon signed-rank test side by side (Holm correction {escape.latex(family)}). "
+        f"$\\Delta\\mu$: mean of the first minus mean of the second model. {_shades(alpha)} "
+        "A dagger marks a Wilcoxon test that could not reach the level with this many seeds."
+    )
+    head = ["Task", "Comparison", r"$\Delta\mu$", r"$p^{t}_{\mathrm{Holm}}$", r"$p^{W}_{\mathrm{Holm}}$", "Agree"]
+    lines: list[str] = []
+    for task, group in groupby(pairs, key=lambda pair: pair.task):
+        if lines:
+            lines.append(r"\addlinespace")
+        for i, pair in enumerate(group):
+            name = escape.latex((pretty or {}).get(task, task), width=40) if i == 0 else ""
+            dagger = "" if pair.reachable_w else r"$^\dagger$"
+            cells = [
+                name,
+                _versus(pair.a, pair.b),
+                _signed(pair.diff),
+                _shaded(pair.p_t, pair.significant_t),
+                _shaded(pair.p_w, pair.significant_w) + dagger,
+                "yes" if pair.agree else "no",
+            ]
+            lines.append(" & ".join(cells) + r" \\")
+    return _table("llcccc", head, lines, text, label or "tab:pairwise-both")
+
+
+def _shades(alpha: float) -> str:
+    return (
+        f"\\colorbox{{khaki}}{{khaki}}: significant at $\\alpha = {alpha:g}$; "
+        "\\colorbox{almond}{almond}: not significant; \\textit{n/a}: the test is undefined."
+    )
+
+
+def _versus(a: str, b: str) -> str:
+    return f"{escape.latex(a, width=24)} vs.\\ {escape.latex(b, width=24)}"
+
+
+def _signed(value: float, *, digits: int = 3) -> str:
+    return f"${number(value, digits=digits, signed=True)}$" if math.isfinite(value) else r"\textit{n/a}"
+
+
+def _shaded(p: float, significant: bool) -> str:
+    if math.isnan(p):
+        return r"\textit{n/a}"
+    text = p_value(p)
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        text = rf"${mantissa}\cdot 10^{{{int(exponent)}}}$"
+    return rf"\cellcolor{{{'khaki' if significant else 'almond'}}}{text}"
+
+
+def _table(columns: str, head: Sequence[str], lines: Sequence[str], caption: str, label: str) -> str:
+    safe = "".join(char for char in escape.clean(label) if char.isascii() and (char.isalnum() or char in ":-."))
+    size = r"\small" if len(head) <= 8 else r"\scriptsize"
+    title = " & ".join(head) + r" \\"
+    rows = "\n".join(lines)
+    if sum(line.endswith(r"\\") for line in lines) > LONG:
+        return (
+            f"{PREAMBLE}\\begingroup\n{size}\n\\setlength{{\\LTcapwidth}}{{\\linewidth}}\n"
+            f"\\begin{{longtable}}{{{columns}}}\n\\caption{{{caption}}}\\label{{{safe}}}\\\\\n"
+            f"\\toprule\n{title}\n\\midrule\n\\endfirsthead\n\\toprule\n{title}\n\\midrule\n\\endhead\n"
+            f"\\midrule\n\\endfoot\n\\bottomrule\n\\endlastfoot\n{rows}\n\\end{{longtable}}\n\\endgroup\n"
+        )
+    # A table wider than the line is made smaller, one that fits is left alone.
+    fit = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
+    return (
+        f"{PREAMBLE}\\begin{{table}}[t]\n\\centering\n{size}\n\\caption{{{caption}}}\n\\label{{{safe}}}\n{fit}\n"
+        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{title}\n\\midrule\n{rows}\n\\bottomrule\n\\end{{tabular}}}}\n"
+        "\\end{table}\n"
+    )

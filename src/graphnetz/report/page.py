@@ -1,0 +1,196 @@
+"""One self-contained page: a record of what to show, and a template that shows it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from graphnetz._core.errors import UnknownNameError
+from graphnetz.records import Section, Table
+from graphnetz.report import escape, plots
+from graphnetz.report.views import BothView, Grid, PairView, number, p_value
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
+
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True)
+class VerdictView:
+    """One conclusion in words, and what it rests on.
+
+    ``level`` is different, tied, untestable, warning or info.
+    """
+
+    level: str
+    about: str
+    text: str
+    basis: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.basis}.)" if self.basis else self.text
+
+    def _repr_html_(self) -> str:
+        return render_fragment(None, (self,))
+
+
+class Verdicts(tuple[VerdictView, ...]):
+    """All conclusions of a report; printed one per line, shown as a list in a notebook."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(f"{verdict.about}: {verdict}" for verdict in self)
+
+    def _repr_html_(self) -> str:
+        return render_fragment(None, self)
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A figure with the words that stand in for it when it cannot be seen."""
+
+    name: str
+    title: str
+    caption: str
+    uri: str = ""
+    chart: Markup | None = None
+
+
+@dataclass(frozen=True)
+class PairGroup:
+    """All comparisons of one task; ``order`` are its models as the matrix shows them, empty for no matrix."""
+
+    task: str
+    note: str
+    pairs: tuple[tuple[PairView, BothView], ...]
+    order: tuple[str, ...] = ()
+
+    def matrix(self) -> list[tuple[str, list[MatrixCell | None]]]:
+        """Row minus column for every two models; None on the diagonal and where nothing was compared."""
+        found: dict[tuple[str, str], MatrixCell] = {}
+        for pair, _ in self.pairs:
+            found[pair.a, pair.b] = MatrixCell(pair.diff, pair.effect, pair.p, pair.significant)
+            found[pair.b, pair.a] = MatrixCell(-pair.diff, -pair.effect, pair.p, pair.significant)
+        return [(row, [found.get((row, column)) for column in self.order]) for row in self.order]
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """One comparison seen from one side."""
+
+    diff: float
+    effect: float
+    p: float
+    significant: bool
+
+
+@dataclass(frozen=True)
+class PageData:
+    """Everything on the page, in its order. ``provenance`` is the only part that may differ between
+    two pages of the same cells.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    verdicts: tuple[VerdictView, ...]
+    grid: Grid
+    figures: tuple[FigureView, ...] = ()
+    pairs: tuple[PairGroup, ...] = ()
+    tables: tuple[tuple[str, Table], ...] = ()
+    absent: tuple[tuple[str, str, str], ...] = ()
+    failures: Table | None = None
+    sections: tuple[Section, ...] = ()
+    methods: tuple[str, ...] = ()
+    provenance: tuple[tuple[str, Table], ...] = ()
+    cost: Markup | None = None
+    reproduce: str = ""
+
+
+def figure_view(name: str, fig: MplFigure, *, title: str, caption: str, tight: bool = True) -> FigureView:
+    """Return ``fig`` as an image inside the page; as an image it can neither run nor load anything."""
+    from graphnetz.report.style import figure_bytes  # matplotlib, which a page without figures does without
+
+    data = base64.b64encode(figure_bytes(fig, "svg", tight=tight)).decode()
+    return FigureView(name, title, caption, f"data:image/svg+xml;base64,{data}")
+
+
+def render_page(data: PageData) -> str:
+    """Return the page as HTML."""
+    css, script = _asset("report.css"), _asset("report.js")
+    policy = (
+        f"default-src 'none'; img-src data:; style-src '{_digest(css)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    sections = [(section, _section_figures(section)) for section in data.sections]
+    template = environment().get_template("report.html")
+    # Style sheet and script are ours and hashed in the policy; everything else is escaped.
+    ours = {"css": Markup(css), "script": Markup(script)}  # noqa: S704
+    return template.render(page=data, sections=sections, policy=policy, **ours)
+
+
+def _asset(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def render_fragment(grid: Grid | None, verdicts: Sequence[VerdictView]) -> str:
+    """Return verdicts and summary table for a notebook cell, either of them alone when the other is empty."""
+    return environment().get_template("fragment.html").render(grid=grid, verdicts=verdicts)
+
+
+def _section_figures(section: Section) -> list[FigureView]:
+    views = []
+    for i, figure in enumerate(section.figures):
+        name = f"{section.name}-{i}"
+        try:
+            drawn, _ = plots.draw_figure(figure.kind, figure.data)
+            views.append(figure_view(name, drawn, title="", caption=figure.caption))
+        except UnknownNameError as error:
+            views.append(FigureView(name, "", f"{figure.caption} (not drawn: {error})", ""))
+        except Exception as error:  # data of others: one bad figure must not cost the page
+            why = f"its data does not suit a figure of kind {figure.kind!r}: {type(error).__name__}"
+            views.append(FigureView(name, "", f"{figure.caption} (not drawn: {why})", ""))
+    return views
+
+
+@cache
+def environment() -> Environment:
+    """Return the template environment: everything is escaped, an unknown name is an error."""
+    env = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters["clean"] = escape.clean
+    env.filters["short"] = escape.shorten
+    env.filters["num"] = number
+    env.filters["p"] = p_value
+    env.filters["value"] = _value
+    env.tests["finite"] = lambda value: isinstance(value, float | int) and math.isfinite(value)
+    return env
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "n/a" if math.isnan(value) else f"{value:.4g}"
+    return escape.clean(value)
