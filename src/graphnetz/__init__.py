@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphnetz._core import moved as _moved
 from graphnetz._core.lazy import lazy_names
 
 __version__ = "1.0.0.dev0"
+_moved.install()
 
 _HOME = {
     "graphnetz.audit": ("audit",),

@@ -1,0 +1,111 @@
+"""Modules that have moved: the old path still imports the same module, and says once where it went."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+MOVED = {
+    "benchmark.adaptive": "engine.adaptive",
+    "benchmark.api": "engine.api",
+    "benchmark.budgets": "engine.cost.parameters",
+    "benchmark.cluster": "engine.cluster",
+    "benchmark.code_hash": "engine.identity.code",
+    "benchmark.config": "engine.config",
+    "benchmark.environment": "engine.identity.environment",
+    "benchmark.estimate": "engine.cost.estimate",
+    "benchmark.executors": "engine.executors",
+    "benchmark.fingerprint": "engine.identity.data",
+    "benchmark.footprint": "engine.cost.footprint",
+    "benchmark.health": "engine.doctor",
+    "benchmark.keys": "engine.identity.keys",
+    "benchmark.loggers": "engine.trackers",
+    "benchmark.outputs": "engine.outputs",
+    "benchmark.plan": "engine.plan",
+    "benchmark.progress": "engine.progress",
+    "benchmark.register": "engine.preregistration",
+    "benchmark.reproduce": "engine.reproduce",
+    "benchmark.run": "engine.run",
+    "benchmark.search": "engine.search",
+    "benchmark.sources": "engine.identity.source_text",
+    "benchmark.store": "engine.store",
+    "benchmark.studies": "papers.benchmarking_gnns.suite",
+    "benchmark.study_tables": "papers.benchmarking_gnns.tables",
+    "benchmark.worker": "engine.worker",
+    "datasets.files": "graphs.files",
+    "render": "report",
+    "render.charts": "report.charts",
+    "render.colours": "report.colours",
+    "render.escape": "report.escape",
+    "render.fonts": "report.fonts",
+    "render.latex": "report.latex",
+    "render.live": "report.live",
+    "render.page": "report.page",
+    "render.plots": "report.plots",
+    "render.style": "report.style",
+    "render.tables": "report.tables",
+    "render.views": "report.views",
+    "report.across": "analysis.across_tasks",
+    "report.analysis": "analysis.comparisons",
+    "report.design": "analysis.power",
+    "report.fromscores": "report.from_scores",
+    "report.info": "records.task_info",
+    "report.origins": "report.provenance",
+    "report.planning": "analysis.planning",
+    "report.population": "analysis.task_population",
+    "report.ranking": "analysis.ranking",
+    "report.scores": "analysis.scores",
+    "report.sequential": "analysis.sequential",
+    "report.several": "report.compare_runs",
+    "report.sizes": "analysis.sizes",
+    "report.standings": "analysis.standings",
+    "report.verdicts": "analysis.verdicts",
+    "rings._random_graphs": "graphs.random_edges",
+    "selection.edgelist": "graphs.edgelist",
+    "selection.graph": "graphs.compressed",
+    "selection.kernels": "graphs.kernels",
+    "selection.orbits": "graphs.orbits",
+}
+"""First-edition paths below the package, and where the module is now."""
+
+
+class _Alias:
+    """Loader that hands out the module at its new place."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        warnings.warn(f"{spec.name} is now {self.target}. Import it from there.", DeprecationWarning, stacklevel=2)
+        module = importlib.import_module(self.target)
+        self.own = module.__spec__, getattr(module, "__loader__", None)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__, module.__loader__ = self.own  # the import system has just overwritten them
+
+
+class MovedFinder:
+    """Finds old paths, and nothing else."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return a spec for a module that has moved, None for any other."""
+        del path, target
+        parts = name.split(".")[1:] if name.startswith("graphnetz.") else []
+        for count in range(len(parts), 0, -1):
+            new = MOVED.get(".".join(parts[:count]))
+            if new is not None:
+                return ModuleSpec(name, _Alias(".".join(["graphnetz", new, *parts[count:]])))  # type: ignore[arg-type]
+        return None
+
+
+def install() -> None:
+    """Let old import paths be found."""
+    if not any(finder is MovedFinder for finder in sys.meta_path):
+        # First: below an aliased package the ordinary finder would load a module a second time.
+        sys.meta_path.insert(0, MovedFinder)  # type: ignore[arg-type]

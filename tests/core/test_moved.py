@@ -1,0 +1,30 @@
+"""Import paths of the first edition lead to the same modules."""
+
+import importlib
+
+import pytest
+
+from graphnetz._core.moved import MOVED
+
+
+@pytest.mark.parametrize("old", sorted(MOVED))
+def test_old_path_is_the_new_module(old):
+    with pytest.warns(DeprecationWarning, match="is now graphnetz"):
+        module = importlib.import_module(f"graphnetz.{old}")
+    new = importlib.import_module(f"graphnetz.{MOVED[old]}")
+    assert module is new
+    assert module.__spec__.name == module.__name__ == f"graphnetz.{MOVED[old]}"
+
+
+def test_a_module_below_a_moved_package_is_found():
+    with pytest.warns(DeprecationWarning, match="is now"):
+        from graphnetz.benchmark.executors.serial import SerialExecutor
+
+    from graphnetz.engine.executors.serial import SerialExecutor as Same
+
+    assert SerialExecutor is Same
+
+
+def test_what_never_was_is_not_found():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("graphnetz.benchmark.nothing")
