@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graphnetz.datasets.cards import dataset
-from graphnetz.datasets.sources.facts import size
+from graphnetz.datasets.catalogue import public_loaders
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from graphnetz.datasets.sources.base import GraphDataset
-    from graphnetz.datasets.sources.facts import Mirror, Root
     from graphnetz.records import GraphList
 
 _DIGITS: dict[str, Any] = {
@@ -65,98 +63,4 @@ def digits_superpixels(_root: object = None, *, images: int = 600, **options: An
     return superpixel_graphs(table.images[:images] / 16.0, table.target[:images], **options)
 
 
-_BENCH: dict[str, Any] = {
-    "source": "data.pyg.org (files of Benchmarking-GNNs)",
-    "licence": "MIT (repository)",
-    "citation": "Dwivedi et al., Benchmarking graph neural networks, JMLR 24(43), 2023.",
-}
-
-
-@dataset(
-    "vision",
-    serves={"node_cls": 4},
-    title="ShapeNet parts",
-    source="shapenet.cs.stanford.edu",
-    licence="ShapeNet terms: research use",
-    citation="Yi et al., A scalable active framework for region annotation, 2016.",
-    **size(16881, None, None, 6, 50),
-)
-def shapenet(root: Root = "data/shapenet", *, mirror: Mirror = None) -> GraphDataset:
-    """Return 16,881 shapes as graphs of near points, each point labelled with its part."""
-    from graphnetz.datasets.sources.packaged import shapenet
-
-    return shapenet(root, mirror=mirror)
-
-
-@dataset(
-    "vision",
-    serves={"graph_cls": 4},
-    curated=("graph_cls",),
-    title="MNIST superpixels",
-    source="data.pyg.org",
-    licence="not stated",
-    citation="Monti et al., Geometric deep learning using mixture model CNNs, 2017.",
-    notes=("The last 5,000 training graphs validate.",),
-    **size(70000, 5250000, None, 3, 10),
-)
-def mnist_superpixels(root: Root = "data/mnist_superpixels", *, mirror: Mirror = None) -> GraphDataset:
-    """Return 70,000 digits of 75 superpixels."""
-    from graphnetz.datasets.sources.tensor_files import mnist_superpixels
-
-    return mnist_superpixels(root, mirror=mirror)
-
-
-@dataset("vision", serves={"graph_cls": 4}, title="CIFAR10 superpixels", **size(60000, None, None, 5, 10), **_BENCH)
-def cifar10_superpixels(root: Root = "data/cifar10_superpixels", *, mirror: Mirror = None) -> GraphDataset:
-    """Return 60,000 images of up to 150 superpixels."""
-    from graphnetz.datasets.sources.tensor_files import gnn_benchmark
-
-    return gnn_benchmark(root, "CIFAR10", mirror=mirror)
-
-
-@dataset(
-    "vision",
-    serves={"graph_cls": 4},
-    title="MNIST superpixels of Benchmarking-GNNs",
-    **size(70000, None, None, 3, 10),
-    **_BENCH,
-)
-def mnist_superpixels_slic(root: Root = "data/mnist_superpixels_slic", *, mirror: Mirror = None) -> GraphDataset:
-    """Return 70,000 digits of up to 75 SLIC superpixels."""
-    from graphnetz.datasets.sources.tensor_files import gnn_benchmark
-
-    return gnn_benchmark(root, "MNIST", mirror=mirror)
-
-
-@dataset(
-    "vision",
-    serves={"graph_cls": 4},
-    title="ModelNet10",
-    source="modelnet.cs.princeton.edu",
-    licence="academic use",
-    citation="Wu et al., 3D ShapeNets, 2015.",
-    notes=("Every tenth training shape validates.",),
-    **size(None, None, None, 3, 10),
-)
-def modelnet10(root: Root = "data/modelnet10", *, mirror: Mirror = None) -> GraphDataset:
-    """Return meshes: vertices joined along faces."""
-    from graphnetz.datasets.sources.packaged import modelnet
-
-    return modelnet(root, "10", mirror=mirror)
-
-
-@dataset(
-    "vision",
-    serves={"graph_cls": 4},
-    title="ModelNet40",
-    source="modelnet.cs.princeton.edu",
-    licence="academic use",
-    citation="Wu et al., 3D ShapeNets, 2015.",
-    notes=("Every tenth training shape validates.",),
-    **size(None, None, None, 3, 40),
-)
-def modelnet40(root: Root = "data/modelnet40", *, mirror: Mirror = None) -> GraphDataset:
-    """Return meshes: vertices joined along faces."""
-    from graphnetz.datasets.sources.packaged import modelnet
-
-    return modelnet(root, "40", mirror=mirror)
+globals().update(public_loaders("vision"))
