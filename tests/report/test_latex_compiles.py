@@ -9,7 +9,7 @@ import pytest
 
 from graphnetz.datasets import CARDS
 from graphnetz.report import latex
-from graphnetz.report.bibliography import MODELS, TESTS, bibtex
+from graphnetz.report.bibliography import bibtex, references
 from graphnetz.report.paper import write_paper
 
 pytestmark = [
@@ -85,7 +85,7 @@ def test_tables_compile_alone_and_long_ones_break_over_pages(build, tmp_path):
 
 def test_bibtex_takes_the_whole_bibliography(tmp_path):
     cards = {name: card.citation for name, card in CARDS.items()}
-    (tmp_path / "all.bib").write_text(bibtex(TESTS, MODELS, cards))
+    (tmp_path / "all.bib").write_text(bibtex(references(), [], cards))
     (tmp_path / "x.aux").write_text("\\citation{*}\n\\bibstyle{plain}\n\\bibdata{all}\n")
     code, log = run("bibtex", "x", cwd=tmp_path)
     assert code == 0, log

@@ -5,7 +5,7 @@ import re
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import CARDS
 from graphnetz.models import MODELS as REGISTERED
-from graphnetz.report.bibliography import MODELS, TESTS, bibtex, dataset_key, model_key
+from graphnetz.report.bibliography import bibtex, dataset_key, model_key, model_keys, references
 from graphnetz.report.paper import _CITED, methods_tex, test_keys, write_paper
 
 used = test_keys
@@ -66,8 +66,8 @@ def test_keys():
     odd = [dataset_key(name) for name in ("a_b$%", "a_b$$", "שלום", "[red]", "red", "")]
     assert len(set(odd)) == len(odd)
     assert all(re.fullmatch(r"data-[a-z0-9-]+", key) for key in odd)
-    text = bibtex(TESTS, MODELS, {"a_b$%": "Me & you, 1999."})
-    assert len(entries(text)) == len(TESTS) + len({key for key, _ in MODELS.values()}) + 1
+    text = bibtex(references(), [], {"a_b$%": "Me & you, 1999."})
+    assert len(entries(text)) == len(references()) + 1
     assert r"Me \& you, 1999" in text
     assert text.count("{") == text.count("}")
 
@@ -107,8 +107,8 @@ def parsed(text):
 
 def test_every_entry_of_the_bibliography_is_whole():
     cards = {name: card.citation for name, card in CARDS.items()}
-    found = parsed(bibtex(TESTS, MODELS, cards))
-    assert len(found) == len(TESTS) + len({key for key, _ in MODELS.values()}) + len(cards)
+    found = parsed(bibtex(references(), [], cards))
+    assert len(found) == len(references()) + len(cards)
     for key, (kind, fields) in found.items():
         assert NEEDED[kind] <= set(fields), key
         assert all(value.strip() for value in fields.values()), key
@@ -118,13 +118,14 @@ def test_every_entry_of_the_bibliography_is_whole():
 
 
 def test_models_tests_and_cards_can_be_cited():
-    known = {key for key, _ in MODELS.values()}
+    known = set(model_keys().values())
+    assert known <= set(references())
     for name in REGISTERED:
         key = model_key(name)
         bare = name.rpartition(".")[2].partition("-")[0]
         assert key in known or bare in NOBODYS, (
-            f"cite {name} in MODELS of report/bibliography.py, or list it in NOBODYS"
+            f"name {name} in an entry of report/references.bib, or list it in NOBODYS"
         )
-    assert set(_CITED.values()) <= set(TESTS)
+    assert set(_CITED.values()) <= set(references())
     assert len({dataset_key(name) for name in CARDS}) == len(CARDS)
     assert all(card.citation.strip() for card in CARDS.values())
