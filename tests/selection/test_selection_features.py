@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphnetz._core.errors import DataError, UnknownNameError
-from graphnetz.graphs.compressed import as_graph
-from graphnetz.graphs.orbits import edge_orbits
+from graphnetz.graphs import as_graph, edge_orbits
 from graphnetz.selection.metafeatures import EXTRACTORS, extractor, feature_names, meta_features
 from graphnetz.selection.statistics63 import STATISTICS, statistics63
 

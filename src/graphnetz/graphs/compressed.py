@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import DataError
-from graphnetz.graphs import kernels
+from graphnetz.graphs import counts
 from graphnetz.graphs.files import class_codes, read_graph
 
 IntArray = npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ class Graph:
     @cached_property
     def edge_triangles(self) -> IntArray:
         """Triangles on each edge, in the order of `edges`."""
-        return kernels.edge_triangles(self.indptr, self.indices)
+        return counts.edge_triangles(self.indptr, self.indices)
 
     @cached_property
     def node_triangles(self) -> IntArray:
@@ -91,17 +91,17 @@ class Graph:
     @cached_property
     def core_numbers(self) -> IntArray:
         """Core number of each node."""
-        return kernels.core_numbers(self.indptr, self.indices)
+        return counts.core_numbers(self.indptr, self.indices)
 
     @cached_property
     def pagerank(self) -> FloatArray:
         """PageRank with damping 0.7."""
-        return kernels.pagerank(self.indptr, self.indices, damping=0.7)
+        return counts.pagerank(self.indptr, self.indices, damping=0.7)
 
     @cached_property
     def orbits(self) -> IntArray:
         """Counts ``[E, 12]`` of the edge orbits, in the order of `edges`."""
-        return kernels.orbit_counts(self.indptr, self.indices)
+        return counts.orbit_counts(self.indptr, self.indices)
 
 
 def as_graph(
@@ -149,6 +149,33 @@ def as_graph(
     )  # fmt: skip
 
 
+def edge_orbits(edge_index: Any, num_nodes: int | None = None) -> tuple[IntArray, IntArray]:
+    """Count, for every edge, the induced 3- and 4-node graphlets in which it plays each role.
+
+    Parameters
+    ----------
+    edge_index
+        Array or tensor ``[2, E]``; direction, duplicates and self-loops are ignored. Anything else
+        that `as_graph` reads is accepted too.
+    num_nodes
+        Number of nodes; default is the largest id plus one.
+
+    Returns
+    -------
+    edges, counts
+        ``edges`` holds the unique pairs i < j in lexicographic order, ``counts[E, 12]`` the roles
+        named in `ORBITS`.
+
+    Examples
+    --------
+    >>> edges, counts = edge_orbits(np.array([[0, 1, 2], [1, 2, 0]]), 3)
+    >>> counts[:, 1].tolist()
+    [1, 1, 1]
+    """
+    graph = as_graph(edge_index, num_nodes)
+    return graph.edges, graph.orbits
+
+
 def from_pairs(
     row: npt.ArrayLike,
     col: npt.ArrayLike,
@@ -176,7 +203,7 @@ def from_pairs(
     u, v = u[~loop], v[~loop]
     if u.size == 0:
         raise DataError(f"The graph {name!r} has self-loops only. Give at least one edge between two nodes.")
-    indptr, indices = kernels.symmetric_csr(u, v, n)
+    indptr, indices = counts.symmetric_csr(u, v, n)
     entries = len(given) if given is not None else len(indices) + int(loops.sum())
     return Graph(indptr, indices, loops, entries, _labels(labels, n, name), _features(features, n, name), name)
 

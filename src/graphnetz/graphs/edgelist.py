@@ -177,6 +177,8 @@ def read_table(path: Path, *, nodes: Iterable[str], label: str | None = None) ->
         titles, rows = cells[0], rows[1:]
     elif len(titles) != len(cells[0]) or not {title.lower() for title in titles} & {*NODE_TITLES}:
         titles = ["node", "label"] if len(cells[0]) == 2 else ["node", *(str(i) for i in range(1, len(cells[0])))]
+    if not rows:
+        raise DataError(f"{path.name} has a header and nothing below it; give one row per node.")
     for number, row in rows:
         if len(row) < len(titles) or not row[0]:
             raise DataError(f"{path.name}, line {number}: expected {', '.join(titles)}, got {','.join(row)[:60]!r}.")

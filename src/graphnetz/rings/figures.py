@@ -142,7 +142,7 @@ def density_curves(
     import torch
     from torch_geometric.data import Data
 
-    from graphnetz.graphs import random_edges as draws
+    from graphnetz.graphs import random_graphs as draws
 
     room = draws.capacity(nodes, directed=False)
     sequence = []

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.registry import Registry
 from graphnetz.graphs.compressed import Graph, as_graph
-from graphnetz.graphs.orbits import ORBITS
+from graphnetz.graphs.counts import ORBITS
 from graphnetz.selection import attributes
 from graphnetz.selection.statistics63 import STATISTICS, statistics63
 
