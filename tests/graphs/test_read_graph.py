@@ -15,6 +15,8 @@ from graphnetz._core.errors import DataError
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import task_from_edges, task_from_networkx
 from graphnetz.graphs import as_graph, read_graph
+from graphnetz.rings import dataset_statistics
+from graphnetz.rings._batches import stream
 from graphnetz.selection import PerformanceBank, recommend
 from graphnetz.selection.plan import own_graphs
 
@@ -106,7 +108,19 @@ def _recommended(source):
     return graph.num_nodes, graph.num_edges
 
 
-DOORS = {"run": _run, "select": _select, "bank": _bank, "collect": _collected, "recommend": _recommended}
+def _rings(source):
+    (data,) = stream(source)
+    return data.num_nodes, data.num_edges // 2
+
+
+DOORS = {
+    "run": _run,
+    "select": _select,
+    "bank": _bank,
+    "collect": _collected,
+    "recommend": _recommended,
+    "rings": _rings,
+}
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -151,6 +165,13 @@ def _isolated(folder, form):
 @pytest.mark.parametrize("form", ["graph.graphml", "graph.gml", "matrix.npz"])
 def test_isolated_nodes_count_at_every_door(tmp_path, form, door):
     assert DOORS[door](_isolated(tmp_path, form)) == (7, 6)
+
+
+@pytest.mark.filterwarnings("ignore:Complementarity is undefined")
+def test_rings_measures_a_file(tmp_path):
+    labels = tmp_path / "edges.csv"
+    labels.write_text(_text(head="# six nodes\n"))
+    assert dataset_statistics(labels).mean["nodes"] == 6
 
 
 def test_command_line_counts_are_the_same(tmp_path, capsys):

@@ -203,7 +203,8 @@ def from_pairs(
     u, v = u[~loop], v[~loop]
     if u.size == 0:
         raise DataError(f"The graph {name!r} has self-loops only. Give at least one edge between two nodes.")
-    indptr, indices = counts.symmetric_csr(u, v, n)
+    rows = counts.adjacency(u, v, n)
+    indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     entries = len(given) if given is not None else len(indices) + int(loops.sum())
     return Graph(indptr, indices, loops, entries, _labels(labels, n, name), _features(features, n, name), name)
 

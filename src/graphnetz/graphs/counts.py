@@ -24,15 +24,22 @@ ORBITS = (
 """Names of the twelve edge orbits, in the order of the columns of `orbit_counts`."""
 
 
-def symmetric_csr(u: IntArray, v: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """Compressed rows of the undirected simple graph with the given pairs (no self-loops)."""
+def adjacency(u: IntArray, v: IntArray, n: int) -> Any:
+    """Symmetric 0/1 matrix in compressed sorted rows of the undirected graph with the given pairs.
+
+    Examples
+    --------
+    >>> adjacency(np.array([0, 1]), np.array([1, 0]), 3).toarray().tolist()
+    [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    """
     from scipy.sparse import coo_array
 
     ends = (np.concatenate([u, v]), np.concatenate([v, u]))
     matrix = coo_array((np.ones(2 * len(u), dtype=np.int8), ends), shape=(n, n)).tocsr()
     matrix.sum_duplicates()
     matrix.sort_indices()
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    matrix.data[:] = 1
+    return matrix
 
 
 def pagerank(indptr: IntArray, indices: IntArray, *, damping: float, tolerance: float = 1e-15) -> FloatArray:
