@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from graphnetz.stats import look_schedule, power
-from graphnetz.stats.simulate import (
+from calibration.simulate import (
     coverage,
     detection_rate,
     equivalence_rate,
@@ -25,7 +24,8 @@ from graphnetz.stats.simulate import (
     monte_carlo_error,
     resampling_rates,
 )
-from graphnetz.stats.simulate_sequential import NOISE, SequentialRates, peeking_rates, sequential_rates
+from calibration.simulate_sequential import NOISE, SequentialRates, peeking_rates, sequential_rates
+from graphnetz.stats import look_schedule, power
 
 RESULTS = Path(__file__).resolve().parent / "results" / "calibration.json"
 

@@ -148,7 +148,7 @@ def test_run_on_edges_alone_predicts_links(files):
         ({"f.csv": "node,a\np00,1\n"}, ["--features", "{tmp}/f.csv"], "one row per node"),
         ({"f.csv": "node,a\n"}, ["--features", "{tmp}/f.csv"], "one row per node"),
         ({"edges.csv": "source\np00\n"}, [], "target"),
-        ({"edges.csv": ""}, [], "not a CSV table"),
+        ({"edges.csv": ""}, [], "is empty"),
     ],
 )
 def test_bad_files_are_one_sentence(files, change, arguments, sentence, capsys):

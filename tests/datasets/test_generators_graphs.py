@@ -10,7 +10,7 @@ from torch_geometric.utils import is_undirected, to_networkx
 
 from graphnetz._core.errors import UsageError
 from graphnetz.datasets.generators import images, kinship, lattice, networks, properties, sbm, symmetric
-from graphnetz.datasets.generators.build import nearest_pairs
+from graphnetz.graphs.random_graphs import nearest_pairs
 
 
 def _as_nx(data):

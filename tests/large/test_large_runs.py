@@ -12,7 +12,7 @@ from graphnetz._core.rng import training_context
 from graphnetz.benchmark import run_benchmark
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import task_from_dataset
-from graphnetz.datasets.generators.large import distinct, large_sbm, triangle
+from graphnetz.datasets.generators.large import large_sbm
 from graphnetz.engine.config import load_config
 from graphnetz.engine.cost import footprint
 from graphnetz.engine.identity.keys import content_key
@@ -196,22 +196,3 @@ def test_large_block_models_are_what_they_claim():
     assert torch.bincount(data.y).tolist() == [1000, 1000, 1000]
     assert (data.train_mask.int() + data.val_mask.int() + data.test_mask.int() == 1).all()
     assert torch.equal(large_sbm(3, num_nodes=300).x, large_sbm(3, num_nodes=300).x)
-
-
-def test_drawing_distinct_places():
-    rng = np.random.default_rng(0)
-    for total, count in ((10, 0), (10, 10), (10, 9), (1000, 400), (7, 3)):
-        drawn = distinct(rng, total, count)
-        assert np.unique(drawn).size == count == drawn.size
-        assert count == 0 or (drawn.min() >= 0 and drawn.max() < total)
-    counts = np.bincount(np.concatenate([distinct(rng, 8, 3) for _ in range(4000)]), minlength=8)
-    assert np.abs(counts - 1500).max() < 5 * np.sqrt(4000 * 3 / 8 * 5 / 8)
-
-
-def test_places_of_a_triangle():
-    rows, columns = triangle(np.arange(10 * 9 // 2))
-    assert sorted(zip(rows.tolist(), columns.tolist(), strict=True)) == [(i, j) for i in range(10) for j in range(i)]
-    far = np.array([(10**9) * (10**9 - 1) // 2 - 1, 10**9 * (10**9 - 1) // 2])
-    rows, columns = triangle(far)
-    assert (rows * (rows - 1) // 2 + columns == far).all()
-    assert ((columns >= 0) & (columns < rows)).all()

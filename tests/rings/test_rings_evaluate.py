@@ -130,37 +130,43 @@ def test_section_is_plain_json_and_drawable(evaluation):
     assert len(section.tables[1].rows) == 30
 
 
-def drawn_width(axes):
-    axes.figure.canvas.draw()
+def drawn_width(figure):
+    canvas, axes = draw_figure(figure.kind, figure.data)
+    canvas.canvas.draw()
     return axes.get_window_extent().width
 
 
 def test_figures_of_the_paper_show_the_numbers(evaluation):
     bars = figs.performance_bars(evaluation, "acc", untrained=0.4)
-    assert bars.lines["untrained"] == 0.4
-    assert bars.mean[bars.names.index("o")] == pytest.approx(0.92, abs=0.005)
-    assert all(low <= mean <= high for low, mean, high in zip(bars.low, bars.mean, bars.high, strict=True))
+    assert bars.data["lines"]["untrained"] == 0.4
+    low, mean, high = (bars.data[key] for key in ("low", "values", "high"))
+    assert mean[bars.data["labels"].index("o")] == pytest.approx(0.92, abs=0.005)
+    assert all(a <= b <= c for a, b, c in zip(low, mean, high, strict=True))
     profile_figure = figs.profile_bars(evaluation.complementarity)
-    assert list(profile_figure.lines) == ["original", "0.5"]
+    assert list(profile_figure.data["lines"]) == ["original", "0.5"]
     cloud = figs.performance_cloud(evaluation, "auc")
-    assert len(cloud.series["o"][0]) == 10
+    assert len(cloud.data["series"]["o"]["x"]) == 10
     grid = figs.agreement_grid(evaluation.agreement)
-    assert grid.values[0, 1] == evaluation.agreement.jaccard[0, 1]
-    assert grid.values[1, 0] == evaluation.agreement.asymmetric[1, 0]
+    assert grid.data["values"][0][1] == evaluation.agreement.jaccard[0, 1]
+    assert grid.data["values"][1][0] == evaluation.agreement.asymmetric[1, 0]
     before = set(mpl.pyplot.get_fignums()) if hasattr(mpl, "pyplot") else set()
-    for axes in (figs.draw_bars(bars), figs.draw_bars(profile_figure), figs.draw_cloud(cloud), figs.draw_grid(grid)):
-        assert drawn_width(axes) > 50
+    for figure in (bars, profile_figure, cloud, grid):
+        assert drawn_width(figure) > 50
     assert not hasattr(mpl, "pyplot") or set(mpl.pyplot.get_fignums()) == before
 
 
 def test_density_and_metric_grids():
     curves = figs.density_curves(nodes=6, graphs=2, structures=("diffusion", "resistance"))
-    assert curves.curves["diffusion"].shape == (2, 15 - 5 + 1)
+    diffusion, resistance = (curves.data["series"][name] for name in ("diffusion", "resistance"))
+    assert len(diffusion["x"]) == len(diffusion["y"]) == 15 - 5 + 1
+    assert all(
+        low <= mean <= high for low, mean, high in zip(*(diffusion[k] for k in ("low", "y", "high")), strict=True)
+    )
     # On the complete graph all structural metrics agree: they are discrete.
-    np.testing.assert_allclose(curves.curves["diffusion"][:, -1], curves.curves["resistance"][:, -1], atol=1e-9)
+    assert diffusion["y"][-1] == pytest.approx(resistance["y"][-1], abs=1e-9)
     grid = figs.metric_grid(molecules(6), structures=("diffusion", "heat"))
-    assert grid.values.shape == (2, 2)
-    assert drawn_width(figs.draw_curves(curves)) > 50
+    assert np.shape(grid.data["values"]) == (2, 2)
+    assert drawn_width(curves) > 50
 
 
 def test_presets():

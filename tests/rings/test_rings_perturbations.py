@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.utils import is_undirected, to_networkx
 
 from graphnetz._core.errors import DataError, UnknownNameError, UsageError
-from graphnetz.graphs import random_edges as draws
+from graphnetz.graphs import random_graphs as draws
 from graphnetz.records import Task
 from graphnetz.records.graphs import GraphList
 from graphnetz.rings import PERTURBATIONS, RandomGraph, degree_features, perturb, perturb_dataset, perturb_task

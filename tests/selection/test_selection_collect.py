@@ -168,12 +168,12 @@ def test_example_and_labelled_files(tmp_path):
     edges, labels = tmp_path / "e.csv", tmp_path / "l.csv"
     edges.write_text("source,target\nb,a\nb,c\n")
     labels.write_text("node,label\na,x\nb,y\nc,x\nd,z\n")
-    assert read_labelled(edges, labels).labels.tolist() == [0, 1, 0]
+    assert read_labelled(edges, labels).labels.tolist() == [0, 1, 0, 2]  # d has no edge
     labels.write_text("node,label\na,x\nb,y\n")
     with pytest.raises(DataError, match="no label for 1 nodes"):
         read_labelled(edges, labels)
     labels.write_text("node,label\na\n")
-    with pytest.raises(DataError, match="Line 2"):
+    with pytest.raises(DataError, match="line 2"):
         read_labelled(edges, labels)
 
 
@@ -209,7 +209,7 @@ def test_command_recommends_as_json_and_text(own_bank, tmp_path, capsys):
 
 def test_command_refuses_bad_input(tmp_path, capsys):
     assert run_app(["select", str(tmp_path / "absent.csv")]) == 2
-    assert "no edge list file" in capsys.readouterr().err
+    assert "does not exist" in capsys.readouterr().err
     bad = tmp_path / "bad.csv"
     bad.write_text("source,weight\n1,2\n")
     assert run_app(["select", str(bad)]) == 2

@@ -125,7 +125,9 @@ def test_budget_leaves_out_what_takes_too_long(bank):
     assert "1 configurations were left out" in cheap.notes[0]
     with pytest.raises(UsageError, match="the cheapest takes"):
         recommend(graph, "link_pred", budget=1e-9, bank=bank)
-    tiny = PerformanceBank.from_records({"a": graph}, [PerformanceRecord("a", Configuration("A"), "link_pred", 1.0)])
+    tiny = PerformanceBank()
+    tiny.add_graph("a", graph)
+    tiny.add(PerformanceRecord("a", Configuration("A"), "link_pred", 1.0))
     with pytest.raises(UsageError, match="needs 5 and 2"):
         recommend(graph, "link_pred", bank=tiny)
 

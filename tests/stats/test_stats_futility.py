@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from calibration.simulate import monte_carlo_error
+from calibration.simulate_sequential import NOISE, sequential_rates
 from graphnetz._core.errors import UsageError
 from graphnetz.stats import decide, look_schedule, nominal_levels, predictive_power
 from graphnetz.stats.repeated import repeated_p
 from graphnetz.stats.sequential import t_p
-from graphnetz.stats.simulate import monte_carlo_error
-from graphnetz.stats.simulate_sequential import NOISE, sequential_rates
 
 LOOKS = look_schedule(30)
 

@@ -5,10 +5,10 @@ import pytest
 import scipy.stats as sps
 from scipy import integrate
 
+from calibration.simulate import hierarchical_rates, monte_carlo_error
 from graphnetz._core.errors import UsageError
 from graphnetz.stats import hierarchical
 from graphnetz.stats.hierarchical import _log_likelihood
-from graphnetz.stats.simulate import hierarchical_rates, monte_carlo_error
 
 
 @pytest.mark.parametrize(("freedom", "tolerance"), [(1, 0.12), (2, 0.03), (4, 0.01), (9, 0.003), (29, 1e-4)])

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+from calibration.simulate import monte_carlo_error
+from calibration.simulate_sequential import NOISE, look_p, peeking_rates, sequential_rates
 from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz.stats import SPENDING, adjust, decide, nominal_levels, paired_test, repeated_interval, tost
 from graphnetz.stats.boundaries import _beta_nodes
 from graphnetz.stats.sequential import level_table, step_down
-from graphnetz.stats.simulate import monte_carlo_error
-from graphnetz.stats.simulate_sequential import NOISE, look_p, peeking_rates, sequential_rates
 
 LOOKS = (5, 10, 15, 20, 25, 30)
 

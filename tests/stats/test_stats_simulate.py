@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from graphnetz.stats import adjust, interval, paired_test, power
-from graphnetz.stats.simulate import (
+from calibration.simulate import (
     POPULATIONS,
     bootstrap_rows,
     coverage,
@@ -19,6 +18,7 @@ from graphnetz.stats.simulate import (
     t_p_rows,
     wilcoxon_p_rows,
 )
+from graphnetz.stats import adjust, interval, paired_test, power
 
 
 def test_batch_formulas_equal_the_product_functions():

@@ -64,11 +64,11 @@ MOVED = {
     "report.sizes": "analysis.sizes",
     "report.standings": "analysis.standings",
     "report.verdicts": "analysis.verdicts",
-    "rings._random_graphs": "graphs.random_edges",
+    "rings._random_graphs": "graphs.random_graphs",
     "selection.edgelist": "graphs.edgelist",
     "selection.graph": "graphs.compressed",
-    "selection.kernels": "graphs.kernels",
-    "selection.orbits": "graphs.orbits",
+    "selection.kernels": "graphs.counts",
+    "selection.orbits": "graphs.counts",
 }
 """First-edition paths below the package, and where the module is now."""
 

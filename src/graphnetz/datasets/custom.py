@@ -13,7 +13,7 @@ import numpy as np
 from graphnetz._core.errors import DataError, UnknownNameError, UsageError, unknown_name
 from graphnetz.datasets.cards import BENCHMARK_TASKS, CATEGORIES
 from graphnetz.datasets.splits import stratified_masks
-from graphnetz.graphs.files import GraphArrays, from_networkx, read_edges, read_features, read_labels, with_nodes
+from graphnetz.graphs.files import GraphArrays, class_codes, feature_matrix, read_graph
 from graphnetz.records import Task
 
 BUILT_IN_TASK_TYPES = ("node_cls", "graph_cls", "graph_reg", "link_pred", "edge_cls", "multi_reg")
@@ -94,6 +94,8 @@ def task_from_edges(
     epochs: int = 100,
     directed: bool = False,
     num_nodes: int | None = None,
+    label_column: str | None = None,
+    feature_columns: Sequence[str] = (),
     splits: int = 10,
     **options: Any,
 ) -> Task:
@@ -104,8 +106,9 @@ def task_from_edges(
     name
         Name of the task.
     edges
-        Path of a CSV (columns ``source``, ``target``, optionally ``weight`` and ``label``), GraphML,
-        GML or npz file; an array [edges, 2]; a frame; a scipy sparse matrix.
+        Anything `graphnetz.graphs.read_graph` reads: the path of an edge list (optionally with the
+        columns ``weight`` and ``label``), GraphML, GML, Matrix Market or npz file; an array
+        [edges, 2]; a frame; a scipy sparse matrix; a networkx graph; a PyG ``Data``.
     labels
         One label per node: a CSV with the columns ``node`` and ``label``, a frame or an array. Nodes
         without a label take part in the graph but in no split.
@@ -119,16 +122,15 @@ def task_from_edges(
         Keep directions; otherwise every edge is stored both ways and repeated edges once.
     num_nodes
         Number of nodes, when the last ones have no edge.
+    label_column, feature_columns
+        Which columns of ``labels`` and ``features`` to take, where there are several.
     splits
         Number of stratified 60/20/20 splits of the labelled nodes (mask columns, one per seed).
     """
-    graph = read_edges(edges)
-    if num_nodes is not None:
-        graph = with_nodes(graph, num_nodes)
-    if labels is not None:
-        graph = dataclasses.replace(graph, labels=read_labels(labels, graph))
-    if features is not None:
-        graph = dataclasses.replace(graph, features=read_features(features, graph))
+    graph = read_graph(
+        edges, labels=labels, features=features, num_nodes=num_nodes, label_column=label_column,
+        feature_columns=feature_columns, edge_rows=True,
+    )  # fmt: skip
     kind = task_type or ("link_pred" if graph.labels is None else "node_cls")
     return _task_of_graph(name, kind, graph, epochs=epochs, directed=directed, splits=splits, **options)
 
@@ -154,7 +156,7 @@ def task_from_networkx(
         if not data:
             raise DataError(f"The task {name!r} got an empty list; give at least one graph.")
         return task_from_dataset(name, task_type or "graph_cls", data, epochs, **options)
-    arrays = from_networkx(graph, label=label, features=tuple(features))
+    arrays = read_graph(graph, label_column=label, feature_columns=features)
     kind = task_type or ("link_pred" if label is None else "node_cls")
     return _task_of_graph(name, kind, arrays, epochs=epochs, directed=graph.is_directed(), splits=splits, **options)
 
@@ -207,12 +209,10 @@ def _base_data(graph: GraphArrays, *, directed: bool, edge_labels: bool) -> Any:
     original = first % len(graph.edges)
     data = Data(edge_index=torch.from_numpy(np.ascontiguousarray(unique.T)), num_nodes=graph.num_nodes)
     if graph.features is not None:
-        data.x = torch.from_numpy(graph.features)
+        data.x = torch.from_numpy(feature_matrix(graph.features, graph.num_nodes))
     if "weight" in graph.edge_columns:
-        weight = np.asarray(graph.edge_columns["weight"], dtype=np.float32)[original]
-        if not np.isfinite(weight).all():
-            raise DataError("The edge weights hold NaN or infinite values; fill or drop them first.")
-        data.edge_weight = torch.from_numpy(weight)
+        weight = feature_matrix(graph.edge_columns["weight"][:, None], len(graph.edges), what="The edge weights")
+        data.edge_weight = torch.from_numpy(weight[original, 0])
     if edge_labels:
         if "label" not in graph.edge_columns:
             raise DataError("Edge classification needs a label per edge; add a column 'label' to the edges.")
@@ -226,7 +226,7 @@ def _add_node_labels(data: Any, graph: GraphArrays, *, splits: int, name: str) -
 
     if graph.labels is None:
         raise DataError(f"The task {name!r} classifies nodes and has no labels; give labels= one value per node.")
-    codes = _class_codes(graph.labels)
+    codes = class_codes(graph.labels)
     if len(np.unique(codes[codes >= 0])) < 2:
         raise DataError(f"The labels of the task {name!r} hold fewer than two classes; there is nothing to tell apart.")
     masks = stratified_masks(codes, splits=splits)
@@ -235,23 +235,12 @@ def _add_node_labels(data: Any, graph: GraphArrays, *, splits: int, name: str) -
         setattr(data, key, torch.from_numpy(mask))
 
 
-def _class_codes(labels: np.ndarray) -> np.ndarray:
-    """Number the classes in sorted order; None and NaN become -1."""
-    values = np.asarray(labels, dtype=object)
-    known = np.array([v is not None and v == v for v in values])
-    numeric = all(isinstance(v, int | float | np.number) for v in values[known])
-    names = values[known].astype(float) if numeric else values[known].astype(str)
-    codes = np.full(len(values), -1, dtype=np.int64)
-    codes[known] = np.unique(names, return_inverse=True)[1]
-    return codes
-
-
 def _graph_level_data(graph: Any, label: str, features: tuple[str, ...]) -> Any:
     import torch
 
     if label not in graph.graph:
         raise DataError(f"A graph lacks its target; store it as graph.graph[{label!r}].")
-    arrays = from_networkx(graph, features=features)
+    arrays = read_graph(graph, feature_columns=features)
     data = _base_data(arrays, directed=graph.is_directed(), edge_labels=False)
     data.y = torch.as_tensor([graph.graph[label]])
     return data

@@ -34,7 +34,8 @@ def digits_knn(_root: object = None, *, k: int = 5, per_class: int = 4) -> Data:
     """Return the 8 x 8 images as a nearest-neighbour graph with ten random splits of few labels."""
     from sklearn.datasets import load_digits
 
-    from graphnetz.datasets.generators.build import both_ways, graph, nearest_pairs, with_masks
+    from graphnetz.datasets.generators.build import both_ways, graph, with_masks
+    from graphnetz.graphs.random_graphs import nearest_pairs
 
     table = load_digits()
     pixels = table.data / 16.0

@@ -6,24 +6,19 @@ attributes, so that a recommendation for an edge list never pays for those impor
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from graphnetz._core.errors import DataError, UsageError
-from graphnetz.graphs import kernels
-from graphnetz.graphs.edgelist import read_edge_list
+from graphnetz._core.errors import DataError
+from graphnetz.graphs import counts
+from graphnetz.graphs.files import class_codes, read_graph
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-
-ACCEPTED = "an edge list file, a PyG Data, a networkx graph, a scipy sparse matrix or an edge_index array [2, E]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +79,7 @@ class Graph:
     @cached_property
     def edge_triangles(self) -> IntArray:
         """Triangles on each edge, in the order of `edges`."""
-        return kernels.edge_triangles(self.indptr, self.indices)
+        return counts.edge_triangles(self.indptr, self.indices)
 
     @cached_property
     def node_triangles(self) -> IntArray:
@@ -96,25 +91,26 @@ class Graph:
     @cached_property
     def core_numbers(self) -> IntArray:
         """Core number of each node."""
-        return kernels.core_numbers(self.indptr, self.indices)
+        return counts.core_numbers(self.indptr, self.indices)
 
     @cached_property
     def pagerank(self) -> FloatArray:
         """PageRank with damping 0.7."""
-        return kernels.pagerank(self.indptr, self.indices, damping=0.7)
+        return counts.pagerank(self.indptr, self.indices, damping=0.7)
 
     @cached_property
     def orbits(self) -> IntArray:
         """Counts ``[E, 12]`` of the edge orbits, in the order of `edges`."""
-        return kernels.orbit_counts(self.indptr, self.indices)
+        return counts.orbit_counts(self.indptr, self.indices)
 
 
 def as_graph(
     source: Any,
     num_nodes: int | None = None,
     *,
-    labels: npt.ArrayLike | None = None,
+    labels: Any = None,
     features: Any = None,
+    label_column: str | None = None,
     directed: bool | None = None,
     name: str | None = None,
 ) -> Graph:
@@ -123,15 +119,19 @@ def as_graph(
     Parameters
     ----------
     source
-        Path of an edge list, PyG ``Data``, networkx graph, scipy sparse matrix, array or tensor
-        ``[2, E]``, or a `Graph`.
-    num_nodes
-        Number of nodes when ``source`` does not say (arrays, edge lists with isolated nodes).
-    labels, features
-        Node labels and features; they replace what ``source`` holds.
+        Anything `graphnetz.graphs.read_graph` reads, or a `Graph`.
+    num_nodes, labels, features, label_column
+        As in `read_graph`; labels and features replace what ``source`` holds.
     directed
-        Whether each pair names one direction only. Default: what the source type says (an edge
-        list file and an undirected networkx graph are undirected, the rest is taken as listed).
+        Whether each pair names one direction only. Default: what the source says (an edge list
+        file and an undirected networkx graph are undirected, the rest is taken as listed).
+    name
+        Name of the graph; default: that of the file or object.
+
+    Returns
+    -------
+    Graph
+        Simple and undirected, in compressed rows.
 
     Examples
     --------
@@ -140,50 +140,62 @@ def as_graph(
     """
     if isinstance(source, Graph):
         return source
-    found = _read(source)
+    found = read_graph(source, labels=labels, features=features, num_nodes=num_nodes, label_column=label_column)
     if directed is None:
-        directed = found.get("directed", True)
-    nodes = num_nodes if num_nodes is not None else found.get("num_nodes")
-    if num_nodes is not None and found.get("num_nodes") not in (None, num_nodes) and "ids" not in found:
-        raise UsageError(
-            f"num_nodes is {num_nodes}, but the {found['kind']} has {found['num_nodes']} nodes. Leave num_nodes out."
-        )
+        directed = found.directed is not False
     return from_pairs(
-        found["row"],
-        found["col"],
-        num_nodes=nodes,
-        directed=bool(directed),
-        labels=labels if labels is not None else found.get("labels"),
-        features=features if features is not None else found.get("features"),
-        name=name or found.get("name") or "graph",
-    )
+        found.edges[:, 0], found.edges[:, 1], num_nodes=found.num_nodes, directed=directed, labels=found.labels,
+        features=found.features, name=name or found.title or "graph",
+    )  # fmt: skip
+
+
+def edge_orbits(edge_index: Any, num_nodes: int | None = None) -> tuple[IntArray, IntArray]:
+    """Count, for every edge, the induced 3- and 4-node graphlets in which it plays each role.
+
+    Parameters
+    ----------
+    edge_index
+        Array or tensor ``[2, E]``; direction, duplicates and self-loops are ignored. Anything else
+        that `as_graph` reads is accepted too.
+    num_nodes
+        Number of nodes; default is the largest id plus one.
+
+    Returns
+    -------
+    edges, counts
+        ``edges`` holds the unique pairs i < j in lexicographic order, ``counts[E, 12]`` the roles
+        named in `ORBITS`.
+
+    Examples
+    --------
+    >>> edges, counts = edge_orbits(np.array([[0, 1, 2], [1, 2, 0]]), 3)
+    >>> counts[:, 1].tolist()
+    [1, 1, 1]
+    """
+    graph = as_graph(edge_index, num_nodes)
+    return graph.edges, graph.orbits
 
 
 def from_pairs(
     row: npt.ArrayLike,
     col: npt.ArrayLike,
     *,
-    num_nodes: int | None = None,
+    num_nodes: int,
     directed: bool = False,
     labels: npt.ArrayLike | None = None,
     features: Any = None,
     name: str = "graph",
 ) -> Graph:
-    """Build a `Graph` from two arrays of node ids."""
-    u, v = np.asarray(row).ravel(), np.asarray(col).ravel()
+    """Build a `Graph` from two arrays of node numbers below ``num_nodes``.
+
+    Examples
+    --------
+    >>> from_pairs([0, 1, 1], [1, 2, 1], num_nodes=3).edges.tolist()
+    [[0, 1], [1, 2]]
+    """
+    u, v, n = np.asarray(row, dtype=np.int64).ravel(), np.asarray(col, dtype=np.int64).ravel(), int(num_nodes)
     if u.size == 0:
         raise DataError(f"The graph {name!r} has no edges. Give at least one edge.")
-    if u.dtype.kind not in "iu" or v.dtype.kind not in "iu":
-        raise DataError(f"Node ids must be integers, got {u.dtype}. Number the nodes from 0.")
-    u, v = u.astype(np.int64), v.astype(np.int64)
-    low, high = int(min(u.min(), v.min())), int(max(u.max(), v.max()))
-    if low < 0:
-        raise DataError(f"The graph {name!r} has the negative node id {low}. Number the nodes from 0.")
-    n = high + 1 if num_nodes is None else int(num_nodes)
-    if high >= n:
-        raise DataError(
-            f"The graph {name!r} names node {high}, but num_nodes is {n}. Give num_nodes of at least {high + 1}."
-        )
     given = np.unique(u * n + v) if directed else None
     loop = u == v
     loops = np.zeros(n, dtype=bool)
@@ -191,7 +203,8 @@ def from_pairs(
     u, v = u[~loop], v[~loop]
     if u.size == 0:
         raise DataError(f"The graph {name!r} has self-loops only. Give at least one edge between two nodes.")
-    indptr, indices = kernels.symmetric_csr(u, v, n)
+    rows = counts.adjacency(u, v, n)
+    indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     entries = len(given) if given is not None else len(indices) + int(loops.sum())
     return Graph(indptr, indices, loops, entries, _labels(labels, n, name), _features(features, n, name), name)
 
@@ -206,9 +219,7 @@ def _labels(labels: npt.ArrayLike | None, n: int, name: str) -> IntArray | None:
         return None  # multi-label or continuous targets have no classes to describe
     if len(y) != n:
         raise DataError(f"The graph {name!r} has {n} nodes but {len(y)} labels. Give one label per node.")
-    if y.dtype.kind in "iufb":
-        return y.astype(np.int64)
-    return np.unique(y, return_inverse=True)[1].astype(np.int64)
+    return y.astype(np.int64) if y.dtype.kind in "iufb" else class_codes(y)
 
 
 def _features(features: Any, n: int, name: str) -> Any:
@@ -223,79 +234,3 @@ def _features(features: Any, n: int, name: str) -> Any:
             f"The graph {name!r} has {n} nodes but {features.shape[0]} feature rows. Give one row per node."
         )
     return features if features.shape[1] else None
-
-
-def _numpy(value: Any) -> Any:
-    """Array of a tensor without importing torch; other values unchanged."""
-    if hasattr(value, "detach"):
-        return value.detach().cpu().numpy()
-    return value
-
-
-def _read(source: Any) -> dict[str, Any]:
-    if isinstance(source, (str, os.PathLike)):
-        return _from_file(Path(source))
-    if hasattr(source, "edge_index") or (isinstance(source, Mapping) and "edge_index" in source):
-        return _from_pyg(source)
-    if hasattr(source, "is_directed") and hasattr(source, "nodes"):
-        return _from_networkx(source)
-    if hasattr(source, "tocoo"):
-        return _from_scipy(source)
-    array = np.asarray(_numpy(source))
-    if array.ndim == 2 and array.shape[0] == 2:
-        return {"kind": "array", "row": array[0], "col": array[1]}
-    raise UsageError(f"Cannot read a graph from {type(source).__name__} of shape {array.shape}. Give {ACCEPTED}.")
-
-
-def _from_file(path: Path) -> dict[str, Any]:
-    row, col, ids = read_edge_list(path)
-    return {
-        "kind": "edge list",
-        "row": row,
-        "col": col,
-        "directed": False,
-        "num_nodes": len(ids),
-        "ids": ids,
-        "name": path.stem,
-    }
-
-
-def _from_pyg(data: Any) -> dict[str, Any]:
-    def get(key: str) -> Any:
-        return _numpy(data.get(key) if isinstance(data, Mapping) else getattr(data, key, None))
-
-    edge_index = get("edge_index")
-    if edge_index is None:
-        raise DataError("The PyG Data has no edge_index. Give a homogeneous graph with edge_index [2, E].")
-    nodes = get("num_nodes")
-    return {
-        "kind": "PyG Data",
-        "row": edge_index[0],
-        "col": edge_index[1],
-        "num_nodes": None if nodes is None else int(nodes),
-        "labels": get("y"),
-        "features": get("x"),
-        "name": get("name") if isinstance(get("name"), str) else None,
-    }
-
-
-def _from_networkx(graph: Any) -> dict[str, Any]:
-    index = {node: position for position, node in enumerate(graph.nodes())}
-    pairs = np.array([(index[a], index[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
-    return {
-        "kind": "networkx graph",
-        "row": pairs[:, 0],
-        "col": pairs[:, 1],
-        "num_nodes": len(index),
-        "directed": graph.is_directed(),
-        "name": str(graph.name) if getattr(graph, "name", "") else None,
-    }
-
-
-def _from_scipy(matrix: Any) -> dict[str, Any]:
-    coo = matrix.tocoo()
-    if coo.shape[0] != coo.shape[1]:
-        raise DataError(f"An adjacency matrix is square, got {coo.shape}. Give nodes x nodes.")
-    keep = coo.data != 0
-    row, col = np.asarray(coo.row)[keep], np.asarray(coo.col)[keep]
-    return {"kind": "scipy matrix", "row": row, "col": col, "num_nodes": int(coo.shape[0])}

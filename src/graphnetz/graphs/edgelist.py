@@ -1,12 +1,15 @@
-"""Edge list files: two columns of node ids, with or without a header; errors name the line."""
+"""Text tables: edge lists, and labels or features beside them; errors name the file and the line."""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +17,8 @@ import numpy.typing as npt
 from graphnetz._core.errors import DataError
 
 IntArray = npt.NDArray[np.int64]
+Row = tuple[int, list[str]]
+"""Number of the line a row ends on, and its cells."""
 
 HEADERS = {
     "source": "target",
@@ -28,126 +33,260 @@ HEADERS = {
 }
 """Names of the first column and the name of the second one that belongs to it."""
 
+NODE_TITLES = ("node", "id", "index", "nodeid")
+LABEL_TITLES = ("label", "y", "class", "target")
 _COMMENT = ("#", "%")
 _INTEGER = re.compile(r"[+-]?\d+$")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+_MISSING = ("", "nan", "NaN", "NA", "null")
+_PEEK = 50
 
 
-def read_edge_list(path: Path) -> tuple[IntArray, IntArray, npt.NDArray[np.str_] | IntArray]:
-    """Read ``path`` and return rows, columns (renumbered from 0) and the original node ids.
+@dataclass(frozen=True)
+class EdgeList:
+    """Edges ``[E, 2]`` numbered from 0, the ids behind the numbers, and further columns by name."""
 
-    Columns are separated by commas, semicolons, tabs or blanks; lines starting with ``#`` or ``%``
-    are comments; further columns are ignored. With a header the two id columns are found by name.
-    Ids are non-negative integers or text.
+    edges: IntArray
+    ids: npt.NDArray[Any]
+    columns: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+
+def read_edge_list(path: Path) -> EdgeList:
+    r"""Read a text file with one edge per line.
+
+    Parameters
+    ----------
+    path
+        Columns are separated by commas, semicolons, tabs or blanks; lines starting with ``#`` or
+        ``%`` are comments; ``.gz`` is unpacked. The first line is a header only where its content
+        says so: it names ends ('source', 'target'), or stands over numbers without being one.
+
+    Returns
+    -------
+    EdgeList
+        Ids are whole numbers where all of them are, else text; both in rising order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "edges.csv"
+    >>> _ = file.write_text("# friends\nada,bob\nbob,cy\n")
+    >>> found = read_edge_list(file)
+    >>> found.ids.tolist(), found.edges.tolist()
+    (['ada', 'bob', 'cy'], [[0, 1], [1, 2]])
     """
-    if not path.is_file():
-        raise DataError(f"There is no edge list file {str(path)!r}. Give the path of a CSV file with two id columns.")
+    delimiter, titles = _layout(path)
+    head = list(islice(text_rows(path, delimiter), _PEEK))
+    cells = [row for _, row in head]
+    header = _is_edge_header(cells[0], cells[1:])
+    if header:
+        titles = cells[0]
+    elif not _named(titles) or len(titles) != len(cells[0]):
+        titles = []  # an ordinary comment
+    ends = end_columns(titles, path.name, width=len(cells[0]))
+    if header and len(head) < 2:
+        raise DataError(f"{path.name} has a header and no edges. Give one edge per line.")
+    if not {"weight", "label"} & {title.lower() for title in titles}:
+        pairs = _fast(path, delimiter, ends, skip=head[0][0] if header else 0)
+        if pairs is not None and pairs.min() >= 0:  # the line-by-line reader finds the line of a bad id
+            ids, inverse = np.unique(pairs, return_inverse=True)
+            return EdgeList(inverse.reshape(pairs.shape), ids)
+    return edges_of(
+        islice(text_rows(path, delimiter), int(header), None), titles, ends=ends, place=f"{path.name}, line"
+    )
+
+
+def edges_of(rows: Iterable[Row], titles: Sequence[str], *, ends: tuple[int, int], place: str) -> EdgeList:
+    """Number the ends of rows of text and keep the titled columns beside them.
+
+    Parameters
+    ----------
+    rows
+        Number and cells of each row.
+    titles
+        Names of the columns, or nothing.
+    ends
+        Positions of the two id columns.
+    place
+        What the number of a row counts, for messages: "graph.csv, line".
+    """
+    ids: list[str] = []
+    lines: list[int] = []
+    others = {title: position for position, title in enumerate(titles) if position not in ends}
+    columns: dict[str, list[str]] = {title: [] for title in others}
+    for number, cells in rows:
+        pair = [cells[end] if end < len(cells) else "" for end in ends]
+        if not all(pair):
+            raise DataError(
+                f"{place} {number}: expected two node ids, got {','.join(cells)[:60]!r}. Give both ends of every edge."
+            )
+        for name in pair:
+            if re.match(r"-\s*\d", name):
+                raise DataError(f"{place} {number}: negative node id {name}. Node ids are 0 or greater.")
+        ids += pair
+        lines.append(number)
+        for title, position in others.items():
+            columns[title].append(cells[position] if position < len(cells) else "")
+    names, inverse = np.unique(_typed_ids(ids, lines, place), return_inverse=True)
+    return EdgeList(inverse.reshape(-1, 2), names, {title: values_of(cells) for title, cells in columns.items()})
+
+
+def end_columns(titles: Sequence[str], name: str, *, width: int) -> tuple[int, int]:
+    """Return the positions of the two id columns: by their titles, else the only two there are."""
+    lowered = [title.lower() for title in titles]
+    for pair in HEADERS.items():
+        found = [title for title in pair if title in lowered]
+        if len(found) == 2:
+            return lowered.index(pair[0]), lowered.index(pair[1])
+        if found:
+            lacking = pair[1 - pair.index(found[0])]
+            raise DataError(
+                f"{name} has a column {found[0]!r} but no column {lacking!r} (columns: {', '.join(titles)}). "
+                f"Name the two id columns {pair[0]!r} and {pair[1]!r}."
+            )
+    if width < 2:
+        raise DataError(f"{name} has one column only; an edge list needs two id columns.")
+    if not {*lowered[2:]} <= {"weight", "label"}:
+        raise DataError(
+            f"{name} has the columns {', '.join(titles)}; which two hold the node ids? Name them 'source' and 'target'."
+        )
+    return 0, 1
+
+
+def read_table(path: Path, *, nodes: Iterable[str], label: str | None = None) -> tuple[list[str], list[Row]]:
+    """Read a table with one row per node.
+
+    Parameters
+    ----------
+    path
+        Text as for `read_edge_list`, cells may be quoted.
+    nodes
+        Names of nodes, to tell a first row from a header.
+    label
+        Name of a column that must exist.
+
+    Returns
+    -------
+    titles, rows
+        Without a header the titles are "node" and, for two columns, "label".
+    """
+    delimiter, titles = _layout(path)
+    rows = list(text_rows(path, delimiter))
+    cells = [row for _, row in rows]
+    if _is_table_header(cells, set(nodes), label):
+        titles, rows = cells[0], rows[1:]
+    elif len(titles) != len(cells[0]) or not {title.lower() for title in titles} & {*NODE_TITLES}:
+        titles = ["node", "label"] if len(cells[0]) == 2 else ["node", *(str(i) for i in range(1, len(cells[0])))]
+    if not rows:
+        raise DataError(f"{path.name} has a header and nothing below it; give one row per node.")
+    for number, row in rows:
+        if len(row) < len(titles) or not row[0]:
+            raise DataError(f"{path.name}, line {number}: expected {', '.join(titles)}, got {','.join(row)[:60]!r}.")
+    return titles, rows
+
+
+def values_of(cells: Sequence[str]) -> npt.NDArray[Any]:
+    """Return text cells as whole numbers, else as numbers (an empty cell is NaN), else as text."""
+    array = np.array(cells)
+    for kind in (np.int64, np.float64):
+        try:
+            return np.where(np.isin(array, _MISSING), "nan", array).astype(kind)
+        except (ValueError, OverflowError):
+            continue
+    return np.array([None if cell in _MISSING else cell for cell in cells], dtype=object)
+
+
+def text_rows(path: Path, delimiter: str | None) -> Iterator[Row]:
+    """Yield the rows of a text file that are neither blank nor comments, each with its line."""
+    number = 0
+
+    def content() -> Iterator[str]:
+        nonlocal number
+        for number, line in enumerate(stream, start=1):  # noqa: B007 - read outside
+            if line.strip() and not line.lstrip().startswith(_COMMENT):
+                yield line
+
+    with _open(path) as stream:
+        rows = map(str.split, content()) if delimiter is None else csv.reader(
+            content(), delimiter=delimiter, skipinitialspace=True
+        )  # fmt: skip
+        for cells in rows:
+            yield number, [cell.strip() for cell in cells]
+
+
+def _open(path: Path) -> Any:
+    opener = gzip.open if path.suffix == ".gz" else open
+    return opener(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _layout(path: Path) -> tuple[str | None, list[str]]:
+    """Return what separates the columns (None: blanks), and the cells of the comment above the first row."""
     try:
-        head = list(islice(_content(path), 2))
+        with _open(path) as stream:
+            comment = ""
+            for line in map(str.strip, stream):
+                if line and not line.startswith(_COMMENT):
+                    delimiter = next((mark for mark in ",;\t" if mark in line), None)
+                    return delimiter, [cell.strip() for cell in comment.split(delimiter)]
+                comment = line.lstrip("#% ") or comment
     except (UnicodeDecodeError, OSError, EOFError) as error:
         raise DataError(f"{path.name} is not a text file ({error}). Give a CSV file with two id columns.") from error
-    if not head:
-        raise DataError(f"{path.name} is empty. Give one edge per line: two node ids.")
-    delimiter = _delimiter(head[0][1])
-    first = _fields(head[0][1], delimiter)
-    columns, has_header = _columns(first, path, known_rows=len(head) > 1)
-    if has_header and len(head) < 2:
-        raise DataError(f"{path.name} has a header and no edges. Give one edge per line.")
-    pairs = _fast(path, delimiter, columns, skip=head[0][0] if has_header else 0)
-    if pairs is None:
-        return _slow(path, delimiter, columns, header=has_header)
-    if pairs.min() < 0:
-        return _slow(path, delimiter, columns, header=has_header)  # it finds the line
-    ids, inverse = np.unique(pairs, return_inverse=True)
-    inverse = inverse.reshape(pairs.shape)
-    return inverse[:, 0], inverse[:, 1], ids
+    raise DataError(f"{path.name} is empty. Give one row per line.")
 
 
-def _content(path: Path) -> Iterator[tuple[int, str]]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig") as stream:
-        for number, line in enumerate(stream, start=1):
-            text = line.strip()
-            if text and not text.startswith(_COMMENT):
-                yield number, text
+def _named(cells: Sequence[str]) -> set[str]:
+    return {cell.lower() for cell in cells} & {*HEADERS, *HEADERS.values()}
 
 
-def _delimiter(line: str) -> str | None:
-    return next((mark for mark in (",", ";", "\t") if mark in line), None)
+def _is_edge_header(first: list[str], others: list[list[str]]) -> bool:
+    """Whether the first row names columns: by known titles, or by text where the next row has numbers."""
+    named = _named(first)
+    if named and not named & {cell.lower() for row in others for cell in row[:2]}:
+        return True  # a graph of letters may hold nodes called u and v, but then they occur again
+    if not others or len(first) < 2 or len(others[0]) < 2:
+        return False
+    ends = not any(_INTEGER.match(cell) for cell in first[:2]) and all(map(_INTEGER.match, others[0][:2]))
+    further = zip(first[2:], others[0][2:], strict=False)
+    return ends or any(_NUMBER.match(below) and not _NUMBER.match(cell) for cell, below in further if cell)
 
 
-def _fields(line: str, delimiter: str | None) -> list[str]:
-    return [item.strip().strip("\"'") for item in line.split(delimiter)]
+def _is_table_header(cells: list[list[str]], nodes: set[str], label: str | None) -> bool:
+    first, others = cells[0], cells[1:]
+    lowered = [cell.lower() for cell in first]
+    if label in first or lowered[0] in NODE_TITLES or {*lowered[1:]} & {*LABEL_TITLES}:
+        return True
+    if first[0] in nodes or not others or _INTEGER.match(first[0]):
+        return False
+    if all(_INTEGER.match(row[0]) for row in others):
+        return True
+    # an unknown name beside a value that no other row has: a title; a node without edges shares its class
+    return first[1:2] not in [row[1:2] for row in others]
 
 
-def _columns(first: list[str], path: Path, *, known_rows: bool) -> tuple[tuple[int, int], bool]:
-    lowered = [item.lower() for item in first]
-    for left, right in HEADERS.items():
-        if left in lowered:
-            if right not in lowered:
-                raise DataError(
-                    f"{path.name} has a column {left!r} but no column {right!r} (columns: {', '.join(first)}). "
-                    f"Name the two id columns {left!r} and {right!r}."
-                )
-            return (lowered.index(left), lowered.index(right)), True
-        if right in lowered and left not in lowered:
-            raise DataError(
-                f"{path.name} has a column {right!r} but no column {left!r} (columns: {', '.join(first)}). "
-                f"Name the two id columns {left!r} and {right!r}."
-            )
-    if len(first) < 2:
-        raise DataError(f"{path.name} has one column ({first[0]!r}); an edge list needs two id columns.")
-    numeric = all(_INTEGER.match(item) for item in first[:2])
-    if not numeric and known_rows and _looks_like_header(path):
+def _typed_ids(ids: list[str], lines: list[int], place: str) -> npt.NDArray[Any]:
+    """Return ids as whole numbers where all of them are numbers (``3.0`` is 3), else as text."""
+    array = np.array(ids)
+    if not all(map(_NUMBER.match, ids)):
+        return array
+    try:
+        return array.astype(np.int64)
+    except (ValueError, OverflowError):
+        bad = next((i for i, cell in enumerate(ids) if not float(cell).is_integer()), None)
+    if bad is not None:
         raise DataError(
-            f"{path.name} has the columns {', '.join(first)}; which two hold the node ids? "
-            "Name them 'source' and 'target'."
+            f"{place} {lines[bad // 2]}: the node id {ids[bad]} is a fraction; ids are whole numbers or names."
         )
-    return (0, 1), False
-
-
-def _looks_like_header(path: Path) -> bool:
-    """Text in the first line over integers in the second one is a header with unknown names."""
-    lines = [text for _, text in islice(_content(path), 2)]
-    delimiter = _delimiter(lines[0])
-    return all(_INTEGER.match(item) for item in _fields(lines[1], delimiter)[:2])
+    whole = array.astype(np.float64)
+    return whole.astype(np.int64) if whole.max() < 2**53 else array
 
 
 def _fast(path: Path, delimiter: str | None, columns: tuple[int, int], *, skip: int) -> IntArray | None:
     """Read integers with the C reader; None when the file needs the line-by-line reader."""
     try:
         pairs = np.loadtxt(
-            path,
-            dtype=np.int64,
-            delimiter=delimiter,
-            usecols=columns,
-            comments=_COMMENT,
-            skiprows=skip,
-            ndmin=2,
+            path, dtype=np.int64, delimiter=delimiter, usecols=columns, comments=_COMMENT, skiprows=skip, ndmin=2,
             encoding="utf-8-sig",
-        )
+        )  # fmt: skip
     except (ValueError, IndexError, OverflowError):
         return None
     return pairs if len(pairs) else None
-
-
-def _slow(
-    path: Path, delimiter: str | None, columns: tuple[int, int], *, header: bool
-) -> tuple[IntArray, IntArray, npt.NDArray[np.str_] | IntArray]:
-    left: list[str] = []
-    right: list[str] = []
-    for number, text in islice(_content(path), 1 if header else 0, None):
-        fields = _fields(text, delimiter)
-        if len(fields) <= max(columns) or not fields[columns[0]] or not fields[columns[1]]:
-            raise DataError(f"{path.name}, line {number}: expected two node ids, got {text[:60]!r}.")
-        for column in columns:
-            if re.match(r"-\s*\d", fields[column]):
-                raise DataError(
-                    f"{path.name}, line {number}: negative node id {fields[column]}. Node ids are 0 or greater."
-                )
-        left.append(fields[columns[0]])
-        right.append(fields[columns[1]])
-    if not left:
-        raise DataError(f"{path.name} has no edges. Give one edge per line: two node ids.")
-    ids, inverse = np.unique(np.array(left + right), return_inverse=True)
-    half = len(left)
-    return inverse[:half], inverse[half:], ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from torch_geometric.data import Batch, Data
 
 from graphnetz._core.errors import DataError
+from graphnetz.datasets import task_from_edges
 from graphnetz.rings.perturbations import check_graph
 from graphnetz.rings.spaces import EPS, Array
 
@@ -68,7 +70,9 @@ def _lengths(data: Data, index: int, weights: str) -> Array:
 
 
 def stream(graphs: Any) -> Iterable[Any]:
-    """Return an iterable of graphs from one Data, a Batch, a list, a dataset or a generator."""
+    """Return an iterable of graphs from one Data, a Batch, a list, a dataset, a generator or a graph file."""
+    if isinstance(graphs, str | os.PathLike):
+        return [task_from_edges("graph", graphs, task_type="link_pred").loader()]
     if isinstance(graphs, Batch):
         return list(graphs.to_data_list())
     if isinstance(graphs, Data):

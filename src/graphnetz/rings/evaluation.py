@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from graphnetz.metrics import label_of
-from graphnetz.records import Section
+from graphnetz.records import Figure, Section
 from graphnetz.rings.agreement import AgreementResult, CorrelationResult, overall_symbol
 from graphnetz.rings.complementarity import ComplementarityProfile
 from graphnetz.rings.diversity import DiversityResult
-from graphnetz.rings.figures import Grid, evaluation_figures
+from graphnetz.rings.figures import evaluation_figures
 from graphnetz.rings.perturbations import PERTURBATIONS
 from graphnetz.rings.rules import Assessment, Verdict, taxonomy
 from graphnetz.rings.separability import SeparabilityResult
@@ -58,7 +58,7 @@ class DatasetEvaluation:
     agreement: AgreementResult | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     statistics: DatasetStatistics | None = field(default=None, repr=False)
-    grid: Grid | None = field(default=None, repr=False)
+    grid: Figure | None = field(default=None, repr=False)
     parts: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)
 
     @property

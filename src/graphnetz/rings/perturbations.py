@@ -21,7 +21,7 @@ from torch_geometric.transforms import BaseTransform
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz._core.registry import Registry
 from graphnetz._core.rng import generator
-from graphnetz.graphs import random_edges as draws
+from graphnetz.graphs import random_graphs as draws
 
 Mode = Literal["none", "graph", "features", "both"]
 

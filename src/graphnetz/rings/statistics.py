@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import generator
+from graphnetz.graphs.counts import adjacency
 from graphnetz.rings._batches import as_arrays, stream
 from graphnetz.rings.complementarity import Setup, _all
 from graphnetz.rings.perturbations import check_graph
@@ -102,15 +103,12 @@ def ego_graphs(data: Data, *, hops: int = 2, samples: int = 200, max_nodes: int 
     seed
         Seed of centres and cuts.
     """
-    from scipy.sparse import coo_array
-
     check_graph(data)
     if hops < 1 or samples < 1 or max_nodes < 2:
         raise UsageError(f"hops and samples must be at least 1, max_nodes 2; got {hops}, {samples}, {max_nodes}.")
     arrays = as_arrays(data, 0)
     n, edges = arrays.n, np.asarray(arrays.edges, dtype=np.int64)
-    both = np.concatenate([edges, edges[::-1]], axis=1)
-    matrix = coo_array((np.ones(both.shape[1], dtype=np.int8), (both[0], both[1])), shape=(n, n)).tocsr()
+    matrix = adjacency(edges[0], edges[1], n)
     rng = generator("ego", seed)
     centres = np.sort(rng.permutation(n)[:samples])
     out = []

@@ -1,7 +1,7 @@
 """Model selection: meta-features, selectors, testbeds, the performance bank and recommendations."""
 
-from graphnetz.graphs.compressed import Graph, as_graph
-from graphnetz.graphs.orbits import ORBITS, edge_orbits
+from graphnetz.graphs.compressed import Graph, as_graph, edge_orbits
+from graphnetz.graphs.counts import ORBITS
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
 from graphnetz.selection.metafeatures import EXTRACTORS, FEATURE_SETS, extractor, feature_names, meta_features
 from graphnetz.selection.recommend import Choice, Recommendation, recommend

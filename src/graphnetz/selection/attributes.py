@@ -19,33 +19,16 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 LABEL_NAMES = (
-    "has_labels",
-    "classes",
-    "labelled_fraction",
-    "class_entropy_normalised",
-    "class_largest_fraction",
-    "class_smallest_fraction",
-    "homophily_edge",
-    "homophily_node",
-    "homophily_insensitive",
-    "homophily_adjusted",
+    *("has_labels", "classes", "labelled_fraction", "class_entropy_normalised"),
+    *("class_largest_fraction", "class_smallest_fraction"),
+    *(f"homophily_{kind}" for kind in ("edge", "node", "insensitive", "adjusted")),
     "label_informativeness",
-    "feature_label_information_mean",
-    "feature_label_information_max",
-    "feature_label_separation",
+    *(f"feature_label_{kind}" for kind in ("information_mean", "information_max", "separation")),
 )
 
 FEATURE_NAMES = (
-    "has_features",
-    "feature_count",
-    "feature_per_node",
-    "feature_zero_fraction",
-    "feature_binary",
-    "feature_nonzero_mean",
-    "feature_nonzero_cv",
-    "feature_edge_cosine",
-    "feature_random_cosine",
-    "feature_cosine_gap",
+    *("has_features", "feature_count", "feature_per_node", "feature_zero_fraction", "feature_binary"),
+    *(f"feature_{kind}" for kind in ("nonzero_mean", "nonzero_cv", "edge_cosine", "random_cosine", "cosine_gap")),
 )
 
 _MAX_COLUMNS = 256

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -101,7 +101,7 @@ class PerformanceBank:
         return tuple(sorted({record.task_type for record in self._records.values()}))
 
     def add_graph(self, name: str, graph: Any, *, domain: str = "", origin: str = "") -> BankGraph:
-        """Describe a graph (anything `as_graph` reads) and file it under ``name``."""
+        """Describe a graph (anything `graphnetz.graphs.read_graph` reads) and file it under ``name``."""
         from graphnetz.graphs.compressed import as_graph
 
         one = as_graph(graph)
@@ -184,16 +184,6 @@ class PerformanceBank:
             return _parse(Path(path).read_bytes(), Path(path).name)
         except OSError as error:
             raise DataError(f"Cannot read the bank {str(path)!r}: {error.strerror}. Give a saved bank.") from error
-
-    @classmethod
-    def from_records(cls, graphs: Mapping[str, Any], records: Iterable[PerformanceRecord]) -> PerformanceBank:
-        """Build a bank from graphs by name and records on them."""
-        bank = cls()
-        for name, graph in graphs.items():
-            bank.add_graph(name, graph)
-        for record in records:
-            bank.add(record)
-        return bank
 
 
 def _mean_table(where: npt.NDArray[np.int64], values: FloatArray, shape: tuple[int, int]) -> FloatArray:

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from graphnetz.selection.synthetic import IntArray, Made, family
-
-
-def _nearest(table: Any, neighbours: int) -> tuple[IntArray, Any]:
-    """Edges to the nearest rows of the standardised table, and that table."""
-    from scipy.spatial import cKDTree
-
-    values = np.asarray(table, dtype=np.float64)
-    spread = values.std(axis=0)
-    values = ((values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, spread > 0]
-    near = np.asarray(cKDTree(values).query(values, k=neighbours + 1)[1])[:, 1:]
-    source = np.repeat(np.arange(len(values)), neighbours)
-    pairs = np.sort(np.stack([source, near.ravel()], axis=1), axis=1)
-    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0).astype(np.int64), values.astype(np.float32)
+from graphnetz.graphs.random_graphs import nearest_pairs, standardised
+from graphnetz.selection.synthetic import Made, family
 
 
 def _table(name: str, neighbours: int, *, labelled: bool = True) -> Made:
+    """The rows of a table of scikit-learn, joined to the nearest ones of the standardised table."""
     from sklearn import datasets
 
     data, target = getattr(datasets, f"load_{name}")(return_X_y=True)
-    pairs, features = _nearest(data, neighbours)
-    return pairs, np.asarray(target, dtype=np.int64) if labelled else None, features
+    values = standardised(data[:, data.std(axis=0) > 0])
+    classes = np.asarray(target, dtype=np.int64) if labelled else None
+    return nearest_pairs(values, neighbours), classes, values.astype(np.float32)
 
 
 @family

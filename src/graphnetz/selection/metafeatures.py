@@ -16,7 +16,7 @@ import numpy.typing as npt
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.registry import Registry
 from graphnetz.graphs.compressed import Graph, as_graph
-from graphnetz.graphs.orbits import ORBITS
+from graphnetz.graphs.counts import ORBITS
 from graphnetz.selection import attributes
 from graphnetz.selection.statistics63 import STATISTICS, statistics63
 
@@ -159,46 +159,26 @@ def assortativity_capped(graph: Graph) -> list[float]:
     return [0.0] if graph.simple_degree.max() >= 1000 else assortativity(graph)
 
 
-@extractor("degree")
-def degree(graph: Graph) -> npt.NDArray[np.int64]:
-    """Neighbours of each node; a self-loop counts once."""
-    return _looped_degree(graph)
-
-
-@extractor("core")
-def core(graph: Graph) -> npt.NDArray[np.int64]:
-    """Core number of each node."""
-    return graph.core_numbers
-
-
-@extractor("pagerank")
-def pagerank(graph: Graph) -> FloatArray:
-    """PageRank of each node."""
-    return graph.pagerank
-
-
-@extractor("wedges")
-def wedges(graph: Graph) -> npt.NDArray[np.int64]:
-    """Paths of length two centred at each node."""
+def _wedges(graph: Graph) -> npt.NDArray[np.int64]:
     d = _looped_degree(graph)
     return d * (d - 1) // 2
 
 
-@extractor("triangles")
-def triangles(graph: Graph) -> npt.NDArray[np.int64]:
-    """Triangles at each node."""
-    return graph.node_triangles
-
-
 def _orbit(position: int) -> Callable[[Graph], npt.NDArray[np.int64]]:
-    def counts(graph: Graph) -> npt.NDArray[np.int64]:
-        return graph.orbits[:, position]
-
-    return counts
+    return lambda graph: graph.orbits[:, position]
 
 
-for _position, _orbit_name in enumerate(ORBITS):
-    EXTRACTORS.add(f"orbit_{_orbit_name}", Extractor(f"orbit_{_orbit_name}", _orbit(_position)))
+# distributions over nodes (a self-loop counts once in a degree; wedges are centred at the node) and edges
+_DISTRIBUTIONS: dict[str, Callable[[Graph], Any]] = {
+    "degree": _looped_degree,
+    "core": lambda graph: graph.core_numbers,
+    "pagerank": lambda graph: graph.pagerank,
+    "wedges": _wedges,
+    "triangles": lambda graph: graph.node_triangles,
+    **{f"orbit_{orbit}": _orbit(position) for position, orbit in enumerate(ORBITS)},
+}
+for _name, _compute in _DISTRIBUTIONS.items():
+    EXTRACTORS.add(_name, Extractor(_name, _compute))
 
 _COMPACT = (
     *("nodes", "edges", "density", "degree_max", "degree_mean", "assortativity", "clustering"),

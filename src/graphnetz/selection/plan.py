@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -90,52 +93,15 @@ class Measurement:
     task_type: str
 
 
-_VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("block_model", {"classes": 4, "degree": 6.0, "inside": 0.85, "signal": 0.5}),
-    ("barabasi_albert", {"attach": 2}),
-    ("mixed_homophily", {"classes": 4, "degree": 8.0, "low": 0.1, "high": 0.9, "signal": 0.4}),
-    ("watts_strogatz", {"neighbours": 6, "rewire": 0.05}),
-    ("random_partition", {"mean_size": 20, "degree": 8.0, "inside": 0.9, "signal": 0.3}),
-    ("kronecker", {"degree": 6.0, "skew": 0.45}),
-    ("block_model", {"classes": 8, "degree": 8.0, "inside": 0.7, "signal": 0.2}),
-    ("powerlaw_cluster", {"attach": 3, "triangle": 0.3}),
-    ("mixed_homophily", {"classes": 6, "degree": 7.0, "low": 0.4, "high": 1.0, "signal": 0.2}),
-    ("erdos_renyi", {"degree": 6.0}),
-    ("random_partition", {"mean_size": 60, "degree": 10.0, "inside": 0.7, "signal": 0.6}),
-    ("watts_strogatz", {"neighbours": 6, "rewire": 0.3}),
-    ("block_model", {"classes": 3, "degree": 5.0, "inside": 0.1, "signal": 0.8}),
-    ("barabasi_albert", {"attach": 5}),
-    ("mixed_homophily", {"classes": 3, "degree": 9.0, "low": 0.0, "high": 0.5, "signal": 0.6}),
-    ("powerlaw_cluster", {"attach": 3, "triangle": 0.9}),
-    ("random_partition", {"mean_size": 40, "degree": 6.0, "inside": 0.4, "signal": 0.1}),
-    ("kronecker", {"degree": 10.0, "skew": 0.57}),
-    ("block_model", {"classes": 5, "degree": 10.0, "inside": 0.5, "signal": 0.0}),
-    ("watts_strogatz", {"neighbours": 10, "rewire": 0.1}),
-    ("mixed_homophily", {"classes": 2, "degree": 4.0, "low": 0.6, "high": 1.0, "signal": 0.1}),
-    ("barabasi_albert", {"attach": 3}),
-    ("mixed_homophily", {"classes": 10, "degree": 6.0, "low": 0.2, "high": 0.7, "signal": 1.0}),
-    ("powerlaw_cluster", {"attach": 5, "triangle": 0.6}),
-    ("random_partition", {"mean_size": 10, "degree": 4.0, "inside": 0.95, "signal": 0.0}),
-    ("erdos_renyi", {"degree": 3.0}),
-    ("block_model", {"classes": 2, "degree": 12.0, "inside": 0.95, "signal": 0.05}),
-    ("mixed_homophily", {"classes": 5, "degree": 3.0, "low": 0.8, "high": 1.0, "signal": 0.3}),
-)
-_LARGE = (
-    *((0, 5_000), (2, 10_000), (1, 10_000)), *((4, 10_000), (12, 5_000), (3, 5_000)),
-    *((6, 5_000), (22, 10_000), (15, 10_000)), *((8, 10_000), (10, 5_000), (5, 10_000)),
-)  # fmt: skip
-"""Large graphs, three per round: number of the variant and nodes; two of three have classes."""
+@cache
+def _tables() -> dict[str, Any]:
+    """The tables of the shipped bank.
 
-_CARRIED = (
-    GraphSpec("digits", (("neighbours", 5),)),
-    GraphSpec("digits", (("neighbours", 3),)),
-    GraphSpec("breast_cancer", (("neighbours", 6),)),
-    GraphSpec("breast_cancer", (("neighbours", 3),)),
-    GraphSpec("wine", (("neighbours", 5),)),
-    GraphSpec("diabetes", (("neighbours", 5),)),
-    GraphSpec("karate_club"),
-    GraphSpec("les_miserables"),
-)
+    ``variants``: families with their parameters; ``large``: number of the variant and nodes, three per
+    round, two of three with classes; ``carried``: real graphs; ``space``: methods with their settings.
+    """
+    text = (resources.files("graphnetz.selection") / "shipped" / "plan.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 def bank_graphs(task_type: str = "link_pred") -> tuple[GraphSpec, ...]:
@@ -143,76 +109,22 @@ def bank_graphs(task_type: str = "link_pred") -> tuple[GraphSpec, ...]:
 
     Every variant comes once per round, with another size in each, so that any prefix is a mixture.
     """
-    out: list[GraphSpec] = []
+    variants, out = _tables()["variants"], []
     for turn in range(len(SIZES)):
-        for number, (family, variant) in enumerate(_VARIANTS):
+        for number, (family, variant) in enumerate(variants):
             size = SIZES[(number + turn) % len(SIZES)]
             out.append(GraphSpec(family, (("nodes", size), *variant.items()), 10 * number + turn))
-        for number, size in _LARGE[3 * turn : 3 * turn + 3]:
-            family, variant = _VARIANTS[number]
+        for number, size in _tables()["large"][3 * turn : 3 * turn + 3]:
+            family, variant = variants[number]
             out.append(GraphSpec(family, (("nodes", size), *variant.items()), 10 * number + len(SIZES)))
-        out.extend(_CARRIED[2 * turn : 2 * turn + 2])
+        real = _tables()["carried"][2 * turn : 2 * turn + 2]
+        out.extend(GraphSpec(family, tuple(params.items())) for family, params in real)
     return tuple(spec for spec in out if task_type != "node_cls" or spec.labelled)
-
-
-_BANK_SPACE: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = (
-    ("GCN", (
-        {"num_layers": 1},
-        {"act": "relu", "dropout": 0.0, "hidden_channels": 64, "num_layers": 2},
-        {"act": "tanh", "dropout": 0.5, "hidden_channels": 16, "num_layers": 3},
-    )),
-    ("GraphSAGE", (
-        {"aggr": "mean", "jk": "none", "num_layers": 1},
-        {"act": "relu", "aggr": "mean", "hidden_channels": 64, "jk": "none", "num_layers": 2},
-        {"act": "tanh", "aggr": "max", "hidden_channels": 16, "jk": "last", "num_layers": 2},
-    )),
-    ("GAT", (
-        {"concat": True, "dropout": 0.0, "heads": 4, "hidden_channels": 16, "num_layers": 2},
-        {"dropout": 0.5, "heads": 1, "hidden_channels": 64, "num_layers": 2},
-    )),
-    ("GIN", (
-        {"eps": 0.0, "hidden_channels": 16, "num_layers": 1, "train_eps": False},
-        {"eps": 0.0, "hidden_channels": 64, "num_layers": 2, "train_eps": True},
-    )),
-    ("EGC", (
-        {"aggregators": "symnorm", "hidden_channels": 16, "num_bases": 4, "num_layers": 2},
-        {"aggregators": "mean", "hidden_channels": 16, "num_bases": 4, "num_layers": 2},
-    )),
-    ("SGC", ({"bias": True, "K": 1}, {"bias": False, "K": 2}, {"bias": True, "K": 5})),
-    ("ChebNet", (
-        {"K": 1, "num_layers": 1},
-        {"K": 2, "normalization": "sym", "num_layers": 1},
-    )),
-    ("PNA", (
-        {"aggregators": "mean", "hidden_channels": 16, "num_layers": 1, "scalers": "identity", "towers": 1},
-        {"aggregators": "max", "hidden_channels": 16, "num_layers": 2, "scalers": "amplification", "towers": 1},
-    )),
-    ("SpectralEmbedding", (
-        {"num_components": 16, "tolerance": 0.01}, {"num_components": 64, "tolerance": 0.001},
-    )),
-    ("GraRep", (
-        {"num_components": 16, "power": 1}, {"num_components": 32, "power": 2}, {"num_components": 64, "power": 2},
-    )),
-    ("DGI", (
-        {"act": "tanh", "hidden_channels": 16, "summary": "max"},
-    )),
-    ("Node2Vec", (
-        {"context_size": 5, "hidden_channels": 16, "p": 1, "q": 1, "walk_length": 10},
-        {"context_size": 10, "hidden_channels": 16, "p": 4, "q": 1, "walk_length": 10},
-    )),
-    ("LabelPropagation", (
-        {"alpha": 0.9, "num_layers": 4}, {"alpha": 0.99, "num_layers": 2}, {"alpha": 0.7, "num_layers": 1},
-    )),
-    ("Jaccard", ({},)),
-    ("ResourceAllocation", ({},)),
-    ("AdamicAdar", ({},)),
-    ("MLP", ({},)),
-)  # fmt: skip
 
 
 def bank_space(task_type: str) -> tuple[Configuration, ...]:
     """The configurations of the shipped bank: a spread over the table, and the perceptron that sees no edges."""
-    made = (Configuration(method, tuple(row.items())) for method, rows in _BANK_SPACE for row in rows)
+    made = (Configuration(method, tuple(row.items())) for method, rows in _tables()["space"] for row in rows)
     links = task_type == "link_pred"
     return tuple(item for item in made if item.serves(task_type) and not (links and item.method == "MLP"))
 

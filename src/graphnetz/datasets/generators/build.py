@@ -52,18 +52,6 @@ def consecutive_split(train: int, val: int, test: int) -> dict[str, np.ndarray]:
     }
 
 
-def nearest_pairs(points: np.ndarray, k: int) -> np.ndarray:
-    """Return the undirected pairs i < j in which one is among the other's ``k`` nearest (Euclid)."""
-    from scipy.spatial import cKDTree
-
-    k = min(k, len(points) - 1)
-    _, found = cKDTree(points).query(points, k=k + 1)
-    rows = np.repeat(np.arange(len(points)), k + 1)
-    pairs = np.stack([rows, found.ravel()], axis=1)
-    pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
-    return np.unique(pairs, axis=0)
-
-
 def with_masks(data: Data, *, splits: int = 1, per_class: int | None = None, entropy: int = 0) -> Data:
     """Add stratified masks for ``data.y``: columns [nodes, splits], or plain [nodes] for one split."""
     masks = stratified_masks(data.y.numpy(), splits=splits, per_class=per_class, entropy=entropy)

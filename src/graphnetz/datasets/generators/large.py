@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import generator
 from graphnetz.datasets.generators.build import graph
+from graphnetz.graphs.random_graphs import block_pairs, block_rates
 
 
 def large_sbm(
@@ -45,17 +46,8 @@ def large_sbm(
     y = np.empty(num_nodes, dtype=np.int64)
     for number, block in enumerate(members):
         y[block] = number
-    inside = min(degree * homophily / (num_nodes / classes), 1.0)
-    between = min(degree * (1.0 - homophily) / (num_nodes * (classes - 1) / classes), 1.0) if classes > 1 else 0.0
-    parts = []
-    for a in range(classes):
-        for b in range(a, classes):
-            size, other = members[a].size, members[b].size
-            pairs = size * (size - 1) // 2 if a == b else size * other
-            places = distinct(rng, pairs, int(rng.binomial(pairs, inside if a == b else between)))
-            rows, columns = triangle(places) if a == b else np.divmod(places, other)
-            parts.append(np.stack([members[a][rows], members[b][columns]]))
-    edges = np.concatenate(parts, axis=1)
+    rates = block_rates(num_nodes, classes, degree=degree, homophily=homophily)
+    edges = block_pairs(rng, members, *rates)
     means = rng.standard_normal((classes, features))
     means *= signal / np.linalg.norm(means, axis=1, keepdims=True)
     x = means.astype(np.float32)[y]
@@ -67,25 +59,3 @@ def large_sbm(
         "test_mask": draw >= train + val,
     }
     return graph(np.concatenate([edges, edges[::-1]], axis=1), num_nodes, x=x, y=y, **masks)
-
-
-def distinct(rng: np.random.Generator, total: int, count: int) -> np.ndarray:
-    """Draw ``count`` distinct numbers below ``total``, every set equally likely, in rising order."""
-    if 2 * count > total:  # dense: leave some out instead
-        out = np.ones(total, dtype=bool)
-        out[distinct(rng, total, total - count)] = False
-        return np.flatnonzero(out)
-    chosen = np.unique(rng.integers(0, total, size=count))
-    while chosen.size < count:
-        # Draws that are new continue the sequence of distinct draws: the set stays uniform.
-        fresh = rng.integers(0, total, size=count - chosen.size)
-        chosen = np.union1d(chosen, fresh)
-    return chosen
-
-
-def triangle(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Turn numbers 0, 1, ... into pairs (row, column) with column < row, row after row."""
-    rows = ((1.0 + np.sqrt(1.0 + 8.0 * places)) / 2.0).astype(np.int64)
-    rows -= rows * (rows - 1) // 2 > places  # the root is rounded: put right what is one off
-    rows += (rows + 1) * rows // 2 <= places
-    return rows, places - rows * (rows - 1) // 2

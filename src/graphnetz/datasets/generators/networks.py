@@ -6,8 +6,16 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import both_ways, graph, nearest_pairs, pairs_of
-from graphnetz.datasets.generators.sbm import block_adjacency
+from graphnetz.datasets.generators.build import both_ways, graph, pairs_of
+from graphnetz.graphs.random_graphs import (
+    block_adjacency,
+    block_rates,
+    class_features,
+    from_networkx,
+    nearest_pairs,
+    simple_pairs,
+    standardised,
+)
 
 AS_TYPES = ("T", "M", "CP", "C")
 
@@ -65,13 +73,10 @@ def signed_trust(
     """
     rng = generator("signed-trust", seed)
     side = rng.permutation(np.arange(num_nodes) % factions)
-    inside = degree * homophily / (num_nodes / factions)
-    between = degree * (1.0 - homophily) / (num_nodes * (factions - 1) / factions)
-    pairs = pairs_of(block_adjacency(rng, side, inside, between))
+    rates = block_rates(num_nodes, factions, degree=degree, homophily=homophily)
+    pairs = pairs_of(block_adjacency(rng, side, *rates))
     sign = (side[pairs[:, 0]] != side[pairs[:, 1]]) ^ (rng.random(len(pairs)) < flip)
-    means = rng.standard_normal((factions, features))
-    means *= signal / np.linalg.norm(means, axis=1, keepdims=True)
-    x = means[side] + rng.standard_normal((num_nodes, features))
+    x = class_features(rng, side, classes=factions, signal=signal, width=features)
     return graph(
         both_ways(pairs), num_nodes, x=x, edge_label=np.tile(sign.astype(np.int64), 2), solution={"faction": side}
     )
@@ -95,17 +100,13 @@ def botnet(
     degrees have the same distribution in both classes and only the neighbourhood tells. ``x`` is
     Gaussian traffic whose mean lies ``signal`` apart between bots and others.
     """
-    import networkx as nx
-
     rng = generator("botnet", seed)
-    base = nx.barabasi_albert_graph(num_nodes, attach, seed=int(rng.integers(2**31)))
+    pairs = [from_networkx("barabasi_albert_graph", rng, num_nodes, attach)]
     order = rng.permutation(num_nodes)
     bot = order[:bots]
-    pairs = [np.array(base.edges())]
     for members in (bot, order[bots:]):
-        ring = nx.random_regular_graph(overlay, len(members), seed=int(rng.integers(2**31)))
-        pairs.append(members[np.array(ring.edges())])
-    joined = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
+        pairs.append(members[from_networkx("random_regular_graph", rng, overlay, len(members))])
+    joined = simple_pairs(np.concatenate(pairs))
     y = np.zeros(num_nodes, dtype=np.int64)
     y[bot] = 1
     shift = rng.standard_normal(features)
@@ -115,6 +116,5 @@ def botnet(
 
 def nearest_neighbour_graph(x: np.ndarray, y: np.ndarray, *, k: int) -> Data:
     """Return rows of a table joined to their ``k`` nearest (Euclid on standardised columns)."""
-    spread = x.std(axis=0)
-    scaled = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    scaled = standardised(x)
     return graph(both_ways(nearest_pairs(scaled, k)), len(x), x=scaled, y=np.asarray(y))

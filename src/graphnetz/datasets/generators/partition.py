@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
 from graphnetz.datasets.generators.build import both_ways, graph, pairs_of
+from graphnetz.graphs.random_graphs import block_adjacency
 from graphnetz.records import GraphList
 
 EXACT_CUT = 20
@@ -21,10 +22,10 @@ EXACT_CUT = 20
 
 def erdos_renyi(rng: np.random.Generator, num_nodes: int, p: float) -> np.ndarray:
     """Return a symmetric 0/1 adjacency matrix with independent edges; never without any edge."""
-    upper = np.triu(rng.random((num_nodes, num_nodes)) < p, 1)
-    if not upper.any():
-        upper[0, 1] = True
-    return (upper | upper.T).astype(np.int64)
+    adjacency = block_adjacency(rng, np.zeros(num_nodes), p, p)
+    if not adjacency.any():
+        adjacency[0, 1] = adjacency[1, 0] = True
+    return adjacency.astype(np.int64)
 
 
 @njit(cache=True)

@@ -12,9 +12,6 @@ from graphnetz._core.rng import generator
 from graphnetz.datasets.generators.build import consecutive_split, graph, tensor
 from graphnetz.records import GraphList
 
-NODE_TARGETS = ("distance from the source", "eccentricity", "Laplacian feature")
-GRAPH_TARGETS = ("connected", "diameter", "spectral radius")
-
 
 def _largest_divisor(n: int) -> int:
     return max(d for d in range(1, int(np.sqrt(n)) + 1) if n % d == 0)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import both_ways, graph, nearest_pairs, tensor
+from graphnetz.datasets.generators.build import both_ways, graph, tensor
+from graphnetz.graphs.random_graphs import nearest_pairs
 from graphnetz.records import GraphList
 from graphnetz.tasktypes.pairs import sample_non_edges
 

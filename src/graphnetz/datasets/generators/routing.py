@@ -17,7 +17,8 @@ from torch_geometric.data import Data
 from graphnetz._core.errors import GraphnetzError, unknown_name
 from graphnetz._core.optional import require
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import both_ways, graph, nearest_pairs
+from graphnetz.datasets.generators.build import both_ways, graph
+from graphnetz.graphs.random_graphs import nearest_pairs
 from graphnetz.records import GraphList
 
 EXACT_TSP = 12

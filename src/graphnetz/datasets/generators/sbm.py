@@ -7,16 +7,11 @@ from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
 from graphnetz.datasets.generators.build import both_ways, consecutive_split, graph, pairs_of
+from graphnetz.graphs.random_graphs import block_adjacency, block_rates, class_features
 from graphnetz.records import GraphList
 
 LOW, HIGH = 5, 35  # community and pattern sizes are 5..34
 PATTERNS = 100
-
-
-def block_adjacency(rng: np.random.Generator, block: np.ndarray, p: float, q: float) -> np.ndarray:
-    """Return a symmetric boolean adjacency: ``p`` inside a block, ``q`` between blocks."""
-    upper = np.triu(rng.random((len(block), len(block))) < np.where(block[:, None] == block[None, :], p, q), 1)
-    return upper | upper.T
 
 
 def sbm(
@@ -37,12 +32,8 @@ def sbm(
     """
     rng = generator("sbm", seed)
     y = rng.permutation(np.arange(num_nodes) % classes)
-    inside = degree * homophily / (num_nodes / classes)
-    between = degree * (1.0 - homophily) / (num_nodes * (classes - 1) / classes)
-    adjacency = block_adjacency(rng, y, min(inside, 1.0), min(between, 1.0))
-    means = rng.standard_normal((classes, features))
-    means *= signal / np.linalg.norm(means, axis=1, keepdims=True)
-    x = means[y] + rng.standard_normal((num_nodes, features))
+    adjacency = block_adjacency(rng, y, *block_rates(num_nodes, classes, degree=degree, homophily=homophily))
+    x = class_features(rng, y, classes=classes, signal=signal, width=features)
     return graph(both_ways(pairs_of(adjacency)), num_nodes, x=x, y=y)
 
 

@@ -110,6 +110,14 @@ def fetch_all(files: Iterable[RawFile], folder: Path, *, mirror: str | Path | No
     return [item.get(folder, mirror=mirror) for item in files]
 
 
+def find_in(folder: Path, name: str) -> Path:
+    """Return the file or folder of that name in an unpacked archive."""
+    found = sorted(path for path in folder.rglob(name) if "__MACOSX" not in path.parts)
+    if not found:
+        raise DataError(f"The archive holds no {name!r}; it is not the published one.")
+    return found[0]
+
+
 def cached(
     root: str | Path,
     name: str,

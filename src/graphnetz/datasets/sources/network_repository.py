@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from graphnetz._core.download import fetch
 from graphnetz._core.errors import DataError, GraphnetzError, UsageError
 from graphnetz._core.paths import slug
 from graphnetz.datasets.sources.base import Built, GraphDataset, cached
-from graphnetz.datasets.sources.netz import MAX_MEMBER, Network, network_data
+from graphnetz.datasets.sources.netz import Network, network_data, open_member
 
 URLS = ("https://nrvis.com/download/data", "https://networkrepository.com/data")
 SUFFIXES = (".mtx", ".edges", ".txt", ".csv")
@@ -64,9 +63,7 @@ def read_repository_zip(archive: Path) -> Network:
             if not found:
                 raise DataError(f"{archive.name!r} holds no network file ({', '.join(SUFFIXES)}).")
             entry = min(found, key=lambda e: (SUFFIXES.index(Path(e.filename).suffix), e.filename))
-            if entry.file_size > MAX_MEMBER or entry.file_size > 1000 * max(entry.compress_size, 1 << 20):
-                raise DataError(f"{entry.filename!r} unpacks to {entry.file_size} bytes, which looks like a bomb.")
-            with io.TextIOWrapper(source.open(entry), encoding="utf-8", errors="replace") as stream:
+            with open_member(source, entry, errors="replace") as stream:
                 lines = [line.strip() for line in stream]
     except (zipfile.BadZipFile, EOFError, OSError) as error:
         if isinstance(error, GraphnetzError):

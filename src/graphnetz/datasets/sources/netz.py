@@ -244,10 +244,10 @@ def read_netzschleuder(archive: Path) -> Network:
             members = {Path(entry.filename).name: entry for entry in source.infolist()}
             if "edges.csv" not in members:
                 raise DataError(f"{archive.name!r} has no 'edges.csv'; it is not a network of the site.")
-            header, rows = _table(_member(source, members["edges.csv"]), f"{archive.name}/edges.csv")
+            header, rows = _table(open_member(source, members["edges.csv"]), f"{archive.name}/edges.csv")
             count = None
             if "nodes.csv" in members:
-                count = len(_table(_member(source, members["nodes.csv"]), f"{archive.name}/nodes.csv")[1])
+                count = len(_table(open_member(source, members["nodes.csv"]), f"{archive.name}/nodes.csv")[1])
     except (zipfile.BadZipFile, EOFError, OSError) as error:
         if isinstance(error, GraphnetzError):
             raise
@@ -255,10 +255,11 @@ def read_netzschleuder(archive: Path) -> Network:
     return _network(header, rows, count, name=archive.name)
 
 
-def _member(source: zipfile.ZipFile, entry: zipfile.ZipInfo) -> io.TextIOBase:
+def open_member(source: zipfile.ZipFile, entry: zipfile.ZipInfo, *, errors: str = "strict") -> io.TextIOBase:
+    """Open a text file of an archive, unless it would unpack to far more than it should."""
     if entry.file_size > MAX_MEMBER or entry.file_size > 1000 * max(entry.compress_size, 1 << 20):
         raise DataError(f"{entry.filename!r} unpacks to {entry.file_size} bytes, which looks like a bomb.")
-    return io.TextIOWrapper(source.open(entry), encoding="utf-8", newline="")
+    return io.TextIOWrapper(source.open(entry), encoding="utf-8", errors=errors, newline="")
 
 
 def _open_text(path: Path) -> io.TextIOBase:

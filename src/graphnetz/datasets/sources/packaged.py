@@ -21,7 +21,7 @@ from torch_geometric.utils import coalesce, to_undirected
 
 from graphnetz._core.archive import unpack
 from graphnetz._core.errors import DataError, unknown_name
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, consecutive
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, consecutive, find_in
 from graphnetz.datasets.sources.pyg import pyg_dataset
 
 MODELNET_URLS = {
@@ -95,7 +95,7 @@ def elliptic_bitcoin(root: str | Path, *, mirror: str | Path | None = None) -> G
 
         for path in fetched:
             inner = unpack(path, folder / f"{path.stem}-unpacked")
-            shutil.move(str(_only(inner, path.stem)), folder / path.stem)
+            shutil.move(str(find_in(inner, path.stem)), folder / path.stem)
         table = pd.read_csv(folder / ELLIPTIC[0], header=None, usecols=[1])
         steps["time"] = table.to_numpy().reshape(-1)
 
@@ -133,7 +133,7 @@ def malnet_tiny(root: str | Path, *, mirror: str | Path | None = None) -> GraphD
     def prepare(fetched: list[Path], folder: Path) -> None:
         for path, name in zip(fetched, ("malnet-graphs-tiny", "split_info_tiny"), strict=True):
             inner = unpack(path, folder / f"{name}-unpacked")
-            shutil.move(str(_only(inner, name)), folder / name)
+            shutil.move(str(find_in(inner, name)), folder / name)
         for part in ("train", "val", "test"):
             lines = (folder / "split_info_tiny" / "type" / f"{part}.txt").read_text().split()
             for line in lines:
@@ -216,13 +216,6 @@ def _mesh(shape: Data) -> Data:
     return Data(x=x, edge_index=to_undirected(pairs, num_nodes=len(x)), y=shape.y)
 
 
-def _only(folder: Path, name: str) -> Path:
-    found = sorted(path for path in folder.rglob(name) if "__MACOSX" not in path.parts)
-    if not found:
-        raise DataError(f"The archive holds no {name!r}; it is not the published one.")
-    return found[0]
-
-
 def _unpack_flat(fetched: list[Path], folder: Path) -> None:
     inner = unpack(fetched[0], folder / "unpacked")
     for path in inner.rglob("*"):
@@ -232,7 +225,7 @@ def _unpack_flat(fetched: list[Path], folder: Path) -> None:
 
 def _unpack_inner(name: str) -> Any:
     def prepare(fetched: list[Path], folder: Path) -> None:
-        inner = _only(unpack(fetched[0], folder.parent / f"{name}-unpacked"), name)
+        inner = find_in(unpack(fetched[0], folder.parent / f"{name}-unpacked"), name)
         shutil.rmtree(folder)
         shutil.move(str(inner), folder)
 

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from graphnetz._core.archive import unpack
 from graphnetz._core.errors import DataError, unknown_name
 from graphnetz._core.unpickle import read_torch
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, consecutive
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, consecutive, find_in
 
 PYG_URL = "https://data.pyg.org/datasets"
 PEPTIDES: Mapping[str, tuple[str, str]] = {
@@ -34,7 +34,7 @@ def peptides(root: str | Path, name: str, *, mirror: str | Path | None = None) -
 
     def build(raw: Path) -> Built:
         where = unpack(file.get(raw, mirror=mirror), raw / folder)
-        parts = [_listed(read_torch(_find(where, f"{split}.pt"))) for split in ("train", "val", "test")]
+        parts = [_listed(read_torch(find_in(where, f"{split}.pt"))) for split in ("train", "val", "test")]
         graphs = [
             Data(x=_tensor(x), edge_attr=_tensor(edge_attr), edge_index=_tensor(edge_index), y=_tensor(y))
             for part in parts
@@ -57,7 +57,7 @@ def mnist_superpixels(root: str | Path, *, mirror: str | Path | None = None) -> 
 
     def build(raw: Path) -> Built:
         where = unpack(file.get(raw, mirror=mirror), raw / "MNISTSuperpixels")
-        train, test = map(_listed, _parts(read_torch(_find(where, "MNISTSuperpixels.pt")), 2))
+        train, test = map(_listed, _parts(read_torch(find_in(where, "MNISTSuperpixels.pt")), 2))
         graphs = [_with_position(item) for item in (*train, *test)]
         held = min(5000, max(1, len(train) // 12))
         return Built(graphs, splits=consecutive(train[:-held], train[-held:], test))
@@ -74,7 +74,7 @@ def gnn_benchmark(root: str | Path, name: str, *, mirror: str | Path | None = No
 
     def build(raw: Path) -> Built:
         where = unpack(file.get(raw, mirror=mirror), raw / stem)
-        parts = [_listed(part) for part in _parts(read_torch(_find(where, f"{stem}.pt")), 3)]
+        parts = [_listed(part) for part in _parts(read_torch(find_in(where, f"{stem}.pt")), 3)]
         make: Callable[[Mapping[str, Any]], Data] = _with_position if name in ("MNIST", "CIFAR10") else _plain
         return Built([make(item) for part in parts for item in part], splits=consecutive(*parts))
 
@@ -94,7 +94,7 @@ def qm9(root: str | Path, *, target: int | None = 0, mirror: str | Path | None =
         where = unpack(file.get(raw, mirror=mirror), raw / "qm9_v3")
         graphs = [
             _plain(item, keep=("x", "edge_index", "edge_attr", "y", "pos", "z"))
-            for item in _listed(read_torch(_find(where, "qm9_v3.pt")))
+            for item in _listed(read_torch(find_in(where, "qm9_v3.pt")))
         ]
         if target is not None:
             for graph in graphs:
@@ -124,13 +124,6 @@ def _with_position(item: Mapping[str, Any]) -> Data:
     if data.y is not None:
         data.y = data.y.reshape(-1).long()
     return data
-
-
-def _find(folder: Path, name: str) -> Path:
-    found = sorted(folder.rglob(name))
-    if not found:
-        raise DataError(f"The archive holds no {name!r}; it is not the published one.")
-    return found[0]
 
 
 def _listed(value: Any) -> Sequence[Any]:

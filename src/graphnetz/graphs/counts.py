@@ -1,4 +1,4 @@
-"""Graph kernels on compressed rows: triangles, cores, PageRank, edge orbits.
+"""Structure counts on compressed rows: triangles, cores, PageRank, edge orbits.
 
 Nodes are renumbered by degree before anything is counted. Every triangle, 4-clique and 4-cycle is
 then found once, from its lowest or highest node, and the work per edge is bounded by the smaller
@@ -17,16 +17,29 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 _Ranked = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
 
+ORBITS = (
+    *("path3", "triangle", "path4_end", "path4_centre", "claw", "cycle4"),
+    *("paw_tail", "paw_opposite", "paw_side", "diamond_rim", "diamond_chord", "clique4"),
+)
+"""Names of the twelve edge orbits, in the order of the columns of `orbit_counts`."""
 
-def symmetric_csr(u: IntArray, v: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """Compressed rows of the undirected simple graph with the given pairs (no self-loops)."""
+
+def adjacency(u: IntArray, v: IntArray, n: int) -> Any:
+    """Symmetric 0/1 matrix in compressed sorted rows of the undirected graph with the given pairs.
+
+    Examples
+    --------
+    >>> adjacency(np.array([0, 1]), np.array([1, 0]), 3).toarray().tolist()
+    [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    """
     from scipy.sparse import coo_array
 
     ends = (np.concatenate([u, v]), np.concatenate([v, u]))
     matrix = coo_array((np.ones(2 * len(u), dtype=np.int8), ends), shape=(n, n)).tocsr()
     matrix.sum_duplicates()
     matrix.sort_indices()
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    matrix.data[:] = 1
+    return matrix
 
 
 def pagerank(indptr: IntArray, indices: IntArray, *, damping: float, tolerance: float = 1e-15) -> FloatArray:
@@ -64,9 +77,8 @@ def core_numbers(indptr: IntArray, indices: IntArray) -> IntArray:
 def orbit_counts(indptr: IntArray, indices: IntArray) -> IntArray:
     """Exact induced counts ``[E, 12]`` of the edge orbits of 3- and 4-node graphlets.
 
-    Orbits: 0 path P3, 1 triangle, 2 P4 end edge, 3 P4 centre edge, 4 claw, 5 cycle C4, 6 paw tail,
-    7 paw edge opposite the tail, 8 paw edge at the tail node, 9 diamond rim, 10 diamond chord,
-    11 clique K4.
+    The columns are named in `ORBITS`; the paw's edges lie at its tail, opposite the tail, and at the
+    node of the tail.
     """
     n, m = len(indptr) - 1, len(indices) // 2
     low_ptr, low_idx, low_edge, order, full_edge = _ranked(indptr, indices)

@@ -1,0 +1,1 @@
+"""Simulated benchmarks with a known truth, behind `benchmarks/calibrate.py`."""

@@ -1,0 +1,299 @@
+"""One reader behind every door: the same file gives the same graph to `run` and to `select`."""
+
+import gzip
+import json
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy import io, sparse
+from torch_geometric.data import Data
+
+from graphnetz._core.errors import DataError
+from graphnetz.cli.app import run_app
+from graphnetz.datasets import task_from_edges, task_from_networkx
+from graphnetz.graphs import as_graph, read_graph
+from graphnetz.rings import dataset_statistics
+from graphnetz.rings._batches import stream
+from graphnetz.selection import PerformanceBank, recommend
+from graphnetz.selection.plan import own_graphs
+
+EDGES = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5)]
+
+
+def _text(mark=",", head="", tail="", name="{}".format):
+    return head + "".join(mark.join((name(u), name(v))) + "\n" for u, v in EDGES) + tail
+
+
+def _letters(u):
+    return "uvwxyz"[u]
+
+
+TEXTS = {
+    "header.csv": _text(head="source,target\n"),
+    "bare.csv": _text(),
+    "comments.csv": _text(head="# a network\n# of six\n", tail="% the end\n"),
+    "commented_header.csv": _text(head="# source, target\n"),
+    "unknown_header.csv": _text(head="person_a,person_b\n"),
+    "tabs.tsv": _text("\t", head="from\tto\n"),
+    "spaces.txt": _text(" ", head="% comment\n"),
+    "many_spaces.edges": _text("   "),
+    "semicolons.csv": _text(";", head="id1;id2\n"),
+    "quoted.csv": _text(head='"source","target"\n', name='"{}"'.format),
+    "weights.csv": "source,target,weight\n" + "".join(f"{u},{v},{u + 0.5}\n" for u, v in EDGES),
+    "swapped.csv": "weight,dst,src\n" + "".join(f"1.5,{v},{u}\n" for u, v in EDGES),
+    "whole_floats.csv": _text(head="source,target\n", name="{}.0".format),
+    "letters.txt": _text(" ", name=_letters),
+    "named.csv": _text(head="source,target\n", name="n{}".format),
+    "quoted_commas.csv": _text(head="source,target\n", name='"n, {}"'.format),
+    "one_based.txt": _text(" ", name=lambda u: str(u + 1)),
+    "gaps.csv": _text(name=lambda u: str(10**12 + 7 * u)),
+    "windows.csv": _text(head="\ufeffsource,target\r\n").replace("\n", "\r\n"),
+    "both_ways.csv": _text() + "".join(f"{v},{u}\n" for u, v in EDGES),
+}
+
+
+def _written(folder, form):
+    path = folder / form
+    graph = nx.Graph(EDGES)
+    if form in TEXTS:
+        path.write_text(TEXTS[form], newline="", encoding="utf-8")
+    elif form == "packed.csv.gz":
+        path.write_bytes(gzip.compress(_text(head="# packed\n").encode()))
+    elif form.startswith("graph.graphml"):
+        nx.write_graphml(graph, path)
+    elif form == "graph.gml":
+        nx.write_gml(graph, path)
+    elif form == "graph.mtx":
+        io.mmwrite(path, nx.to_scipy_sparse_array(graph, nodelist=range(6)).astype(float))
+    elif form == "index.npz":
+        np.savez(path, edge_index=np.array(EDGES).T)
+    elif form == "edges.npz":
+        np.savez(path, edges=np.array(EDGES))
+    elif form == "matrix.npz":
+        sparse.save_npz(path, sparse.csr_matrix(nx.to_scipy_sparse_array(graph, nodelist=range(6))))
+    return path
+
+
+FILES = (
+    *TEXTS, "packed.csv.gz", "graph.graphml", "graph.graphml.gz", "graph.gml", "graph.mtx",
+    "index.npz", "edges.npz", "matrix.npz",
+)  # fmt: skip
+
+
+def _bank(source):
+    entry = PerformanceBank().add_graph("own", source)
+    return entry.nodes, entry.edges
+
+
+def _collected(source):
+    graph = own_graphs([source])[0].build()
+    return graph.num_nodes, graph.num_edges
+
+
+def _run(source):
+    data = task_from_edges("own", source).loader()
+    return data.num_nodes, data.num_edges // 2
+
+
+def _select(source):
+    graph = as_graph(source)
+    return graph.num_nodes, graph.num_edges
+
+
+def _recommended(source):
+    graph = recommend(source, "link_pred", top=1).graph
+    return graph.num_nodes, graph.num_edges
+
+
+def _rings(source):
+    (data,) = stream(source)
+    return data.num_nodes, data.num_edges // 2
+
+
+DOORS = {
+    "run": _run,
+    "select": _select,
+    "bank": _bank,
+    "collect": _collected,
+    "recommend": _recommended,
+    "rings": _rings,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("form", FILES)
+def test_every_door_reads_the_same_graph_from_every_file(tmp_path, form, door):
+    assert DOORS[door](_written(tmp_path, form)) == (6, 6)
+
+
+OBJECTS = {
+    "edge_index": lambda: np.array(EDGES).T,
+    "rows": lambda: np.array(EDGES),
+    "list": lambda: EDGES,
+    "tensor": lambda: torch.tensor(EDGES).T,
+    "frame": lambda: pd.DataFrame(EDGES, columns=["u", "v"]),
+    "matrix": lambda: nx.to_scipy_sparse_array(nx.Graph(EDGES)),
+    "networkx": lambda: nx.Graph(EDGES),
+    "pyg": lambda: Data(edge_index=torch.tensor(EDGES).T, num_nodes=6),
+    "mapping": lambda: {"edge_index": torch.tensor(EDGES).T},
+}
+
+
+@pytest.mark.parametrize("door", ["run", "select", "bank", "recommend"])
+@pytest.mark.parametrize("form", OBJECTS)
+def test_every_door_reads_the_same_graph_from_every_object(form, door):
+    assert DOORS[door](OBJECTS[form]()) == (6, 6)
+
+
+def _isolated(folder, form):
+    graph = nx.Graph(EDGES)
+    graph.add_node(6)
+    path = folder / form
+    if form == "graph.graphml":
+        nx.write_graphml(graph, path)
+    elif form == "graph.gml":
+        nx.write_gml(graph, path)
+    elif form == "matrix.npz":
+        sparse.save_npz(path, sparse.csr_matrix(nx.to_scipy_sparse_array(graph, nodelist=range(7))))
+    return path
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("form", ["graph.graphml", "graph.gml", "matrix.npz"])
+def test_isolated_nodes_count_at_every_door(tmp_path, form, door):
+    assert DOORS[door](_isolated(tmp_path, form)) == (7, 6)
+
+
+@pytest.mark.filterwarnings("ignore:Complementarity is undefined")
+def test_rings_measures_a_file(tmp_path):
+    labels = tmp_path / "edges.csv"
+    labels.write_text(_text(head="# six nodes\n"))
+    assert dataset_statistics(labels).mean["nodes"] == 6
+
+
+def test_command_line_counts_are_the_same(tmp_path, capsys):
+    for form in ("comments.csv", "bare.csv", "graph.graphml"):
+        path = _written(tmp_path, form)
+        assert run_app(["select", "features", str(path), "--set", "compact", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["nodes"], found["edges"]) == (6, 6)
+
+
+def test_nodes_of_the_side_tables_without_an_edge_are_isolated_nodes(tmp_path):
+    edges, labels = tmp_path / "e.csv", tmp_path / "l.csv"
+    edges.write_text("b,a\nb,c\n")
+    labels.write_text("node,label\na,x\nb,y\nc,x\nalone,y\n")
+    graph = read_graph(edges, labels=labels)
+    assert graph.names.tolist() == ["a", "alone", "b", "c"]
+    assert graph.labels.tolist() == ["x", "y", "y", "x"]
+    assert as_graph(edges, labels=labels).labels.tolist() == [0, 1, 1, 0]
+    task = task_from_edges("own", edges, labels=labels)
+    assert task.loader().y.tolist() == [0, 1, 1, 0]
+    labels.write_text("node,label\np,x\nq,y\n")
+    with pytest.raises(DataError, match=r"l\.csv names none of the nodes of the graph"):
+        read_graph(edges, labels=labels)
+
+
+def test_whole_number_ids_keep_their_order_and_names(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text("source,target,weight\n10,9,1\n9,100,2\n")
+    graph = read_graph(path)
+    assert graph.names.tolist() == [9, 10, 100]
+    assert graph.edges.tolist() == [[1, 0], [0, 2]]
+    assert graph.edge_columns["weight"].tolist() == [1, 2]
+    assert read_graph(path, num_nodes=101).edges.tolist() == [[10, 9], [9, 100]]
+
+
+def test_array_of_labels_says_how_many_nodes_there_are(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text("0,1\n1,3\n")
+    assert read_graph(path, labels=[5, 6, 7, 8]).num_nodes == 4  # node 2 has no edge
+    assert read_graph(path, labels=[5, 6, 7]).names.tolist() == [0, 1, 3]
+    with pytest.raises(DataError, match="one value per node"):
+        read_graph(path, labels=[5, 6])
+
+
+LABEL_TEXTS = {
+    "header": "node,label\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(6)),
+    "no header": "".join(f"{i},{'ab'[i % 2]}\n" for i in range(6)),
+    "other names": "person,party\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(6)),
+    "further columns": "node,age,label\n" + "".join(f"{i},{i},{'ab'[i % 2]}\n" for i in range(6)),
+    "quoted commas": "node,label\n" + "".join(f'{i},"{"ab"[i % 2]}, c"\n' for i in range(6)),
+    "tabs": "# who\tis\n" + "".join(f"{i}\t{'ab'[i % 2]}\n" for i in reversed(range(6))),
+}
+
+
+@pytest.mark.parametrize("form", LABEL_TEXTS)
+def test_labels_are_read_by_content(tmp_path, form):
+    edges, labels = _written(tmp_path, "bare.csv"), tmp_path / "labels.csv"
+    labels.write_text(LABEL_TEXTS[form])
+    assert as_graph(edges, labels=labels).labels.tolist() == [0, 1] * 3
+    assert task_from_edges("own", edges, labels=labels).loader().y.tolist() == [0, 1] * 3
+
+
+def test_labels_of_several_columns_need_a_choice(tmp_path):
+    edges, labels = _written(tmp_path, "named.csv"), tmp_path / "labels.csv"
+    labels.write_text("node,age,party\n" + "".join(f"n{i},{i % 3},{'ab'[i % 2]}\n" for i in range(6)))
+    with pytest.raises(DataError, match=r"age, party.*label_column="):
+        read_graph(edges, labels=labels)
+    assert read_graph(edges, labels=labels, label_column="party").labels.tolist() == ["a", "b"] * 3
+    task = task_from_edges("own", edges, labels=labels, label_column="age")
+    assert task.loader().y.tolist() == [0, 1, 2] * 2
+    with pytest.raises(DataError, match=r"no column 'size'.*age, party"):
+        read_graph(edges, labels=labels, label_column="size")
+
+
+def test_text_ids_without_a_header_lose_no_label(tmp_path):
+    edges, labels = _written(tmp_path, "letters.txt"), tmp_path / "labels.csv"
+    labels.write_text("t,red\n" + "".join(f"{_letters(i)},{('red', 'blue')[i % 2]}\n" for i in range(6)))
+    assert read_graph(edges, labels=labels).num_nodes == 7  # t has a label and no edge
+    labels.write_text("person,party\n" + "".join(f"{_letters(i)},{('red', 'blue')[i % 2]}\n" for i in range(6)))
+    assert read_graph(edges, labels=labels).num_nodes == 6
+
+
+def test_chosen_feature_columns(tmp_path):
+    edges, table = _written(tmp_path, "bare.csv"), tmp_path / "x.csv"
+    table.write_text("node,a,name,b\n" + "".join(f"{i},{i},n{i},{-i}\n" for i in range(6)))
+    with pytest.raises(DataError, match=r"column 'name' of x\.csv.*numbers"):
+        read_graph(edges, features=table)
+    graph = read_graph(edges, features=table, feature_columns=("b",))
+    assert graph.features.tolist() == [[-float(i)] for i in range(6)]
+
+
+@pytest.mark.parametrize("door", ["run", "select"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("source,weight\n1,2\n", "no column 'target'"),
+        ("source,target\n1,2\n-3,4\n", "line 3: negative node id"),
+        ("source,target\n", "no edges"),
+        ("", "empty"),
+        ("# only\n", "empty"),
+        ("a\nb\n", "two id columns"),
+        ("name,city,age\n1,2,3\n", "which two hold the node ids"),
+        ("source,target\n1,2\n3\n", "line 3"),
+        ("# one\n\n1 2\n3\n", "line 4"),
+        ("source,target\n0,\n", "line 2.*both ends"),
+        ("source,target\n0,1\n0,1.5\n", "line 3.*whole numbers"),
+    ],
+)
+def test_bad_files_say_the_same_at_both_doors(tmp_path, text, words, door):
+    path = tmp_path / "graph.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=words) as caught:
+        DOORS[door](path)
+    assert "graph.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_networkx_attributes_by_name():
+    graph = nx.Graph(EDGES)
+    nx.set_node_attributes(graph, {i: i % 2 for i in range(6)}, "kind")
+    nx.set_node_attributes(graph, {i: float(i) for i in range(6)}, "size")
+    found = read_graph(graph, label_column="kind", feature_columns=("size",))
+    assert found.labels.tolist() == [0, 1] * 3
+    assert found.features[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+    assert task_from_networkx("own", graph, label="kind").loader().y.tolist() == [0, 1] * 3
