@@ -367,3 +367,19 @@ def test_a_class_with_a_cached_property_has_a_key():
     Other.__qualname__ = Model.__qualname__
     assert code_hash(Model)
     assert code_hash(Model) != code_hash(Other)
+
+
+def test_a_hook_after_the_split_is_part_of_the_key():
+    def key(hook):
+        keys, task = CellKeys(), Task("t", "node_cls", len, after_split=hook)
+        return keys.cell(task, "data", "m", ModelSpec(torch.nn.Linear), Protocol(), 0), keys.notes
+
+    plain, first, again, other = (
+        key(hook)[0] for hook in (None, lambda split, seed: split, lambda split, seed: split, lambda split, seed: None)
+    )
+    assert first == again
+    assert len({plain, first, other}) == 3
+    lock = threading.Lock()
+    _, notes = key(functools.partial(lambda lock, split, seed: split, lock))
+    assert len(notes) == 1
+    assert "after_split of task 't'" in notes[0]

@@ -79,8 +79,8 @@ class Workbench:
             split = TASK_TYPES[task.task_type].split(self.dataset(name, seed), seed)
         except DataError as error:
             raise DataError(f"Task {name!r}: {error}") from error
-        if hasattr(task.loader, "reshape"):  # a loader that changes what models see once the split is made
-            split = task.loader.reshape(split, seed)
+        if task.after_split is not None:
+            split = task.after_split(split, seed)
         split.metric = task.metric or split.metric
         split.replication = task.replication or ("regenerate" if task.seeded else split.replication)
         if _size(split) < _SPLIT_BYTES:
@@ -114,7 +114,8 @@ class Workbench:
         predictions = None
         if self.save_predictions:
             test = outcome.scores["test"]
-            predictions = Predictions(_examples(split, len(test)), split.targets["test"], test)
+            ids = split.examples.get("test", np.arange(len(test)))
+            predictions = Predictions(ids, split.targets["test"], test)
         if self.weights is not None and isinstance(model, nn.Module):
             save_weights(model, Path(self.weights), cell)
         notes = budget_notes(count_parameters(model), cell.protocol.budget)
@@ -132,8 +133,8 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
     if protocol.budget is not None and spec.kind != "predictor":
         hidden = width_for(spec, kind.name, split.dims, protocol.budget).width
     model = spec.build(kind.name, split.dims, hidden)
-    if "message" in split.cache:  # messages travel along other edges than those that are classified
-        split.cache["message"].install(model)
+    if split.message is not None:
+        split.message.install(model)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
     model = model.to(getattr(torch, protocol.dtype))
@@ -199,13 +200,6 @@ def _named(cell: Cell, split: Split, **values: Any) -> CellResult:
     )  # fmt: skip
 
 
-def _examples(split: Split, count: int) -> np.ndarray:
-    """Ids of the test examples in the dataset where the split lists them, else their positions in the test part."""
-    if isinstance(split.test, torch.Tensor) and split.test.dim() == 1 and split.test.numel() == count:
-        return np.asarray(split.test.cpu().numpy(), dtype=np.int64)
-    return np.arange(count)
-
-
 def count_parameters(model: Any) -> int:
     """Trainable numbers of a model; 0 for predictors."""
     return sum(p.numel() for p in model.parameters() if p.requires_grad) if isinstance(model, nn.Module) else 0
@@ -227,8 +221,7 @@ def without_edge_attributes(split: Split) -> Split:
         data = dataclasses.replace(data, edge={k: v for k, v in data.edge.items() if k != "edge_attr"})
     else:
         data.edge_attr = None
-    cache = {k: v for k, v in split.cache.items() if not k.startswith("batches_")}
-    return dataclasses.replace(split, data=data, dims=dataclasses.replace(split.dims, edge_dim=None), cache=cache)
+    return dataclasses.replace(split, data=data, dims=dataclasses.replace(split.dims, edge_dim=None), cache={})
 
 
 def _transformed(loaded: Any, transform: Any) -> Any:

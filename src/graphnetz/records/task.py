@@ -69,6 +69,9 @@ class Task:
         of a run asks for wins over both.
     graph
         Identity of the underlying graph: two tasks with the same one are dependent blocks.
+    after_split
+        ``(split, seed) -> split``, called with every split of this task: what changes the graph that models
+        see without changing what they are asked. Its code is part of a cell's key, as the loader's is.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Task:
     category: str | None = None
     graph: str | None = None
     model_protocol: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
+    after_split: Callable[[Any, int], Any] | None = field(default=None, compare=False)
 
     @property
     def seeded(self) -> bool:

@@ -150,7 +150,8 @@ def small_split(split: Split, nodes: int, arcs: int) -> Split:
         relation = None if split.train.relation is None else split.train.relation[chosen]
         pairs = Pairs(torch.from_numpy(rng.integers(0, nodes, (2, count))), split.train.label[chosen], relation)
         return dataclasses.replace(split, data=small, train=pairs, cache={})
-    return dataclasses.replace(split, data=small, train=torch.arange(nodes), cache={"y": split.cache["y"][rows]})
+    labels = None if split.labels is None else split.labels[rows]
+    return dataclasses.replace(split, data=small, train=torch.arange(nodes), labels=labels, cache={})
 
 
 def step_bytes(kind: TaskType, model: Any, split: Split) -> int:

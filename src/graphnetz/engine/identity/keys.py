@@ -83,6 +83,7 @@ class CellKeys:
         self._search = {"search": dict(search)} if search else {}
         self._models: dict[int, tuple[ModelSpec, str]] = {}
         self._protocols: dict[int, tuple[Protocol, dict[str, Any]]] = {}
+        self._hooks: dict[str, str] = {}
         self._run = uuid.uuid4().hex
 
     def data(self, task: Task, loaded: Callable[[int | None], Any]) -> Callable[[int], str]:
@@ -106,8 +107,23 @@ class CellKeys:
             model_hash=self._model(model, spec),
             protocol=self._plain(protocol),
             seed=seed,
-            extra={**self._search, "metric": task.metric or "", "replication": task.replication or ""},
+            extra={
+                **self._search,
+                "metric": task.metric or "",
+                "replication": task.replication or "",
+                **self._hook(task),
+            },
         )
+
+    def _hook(self, task: Task) -> dict[str, str]:
+        if task.after_split is None:
+            return {}
+        if task.name not in self._hooks:
+            described = code_hash(task.after_split)
+            if isinstance(described, Unhashable):
+                described = self._only_now(f"after_split of task {task.name!r}", described.reason)
+            self._hooks[task.name] = described
+        return {"after_split": self._hooks[task.name]}
 
     def _plain(self, protocol: Protocol) -> dict[str, Any]:
         """Many cells share one protocol object; turning it into plain values is the slow part of a key."""
