@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     offline=True,
     citation="Own generator after the kinship task of Hinton, 1986.",
     notes=("Seven relations; all but parent and spouse follow from these two.", "Every seed draws new families."),
+    replication="regenerate",
 )
 def kinship_rules(_root: object = None, *, seed: int = 0, **size: Any) -> Data:
     """Return a kinship graph; see `graphnetz.datasets.generators.kinship.kinship`."""

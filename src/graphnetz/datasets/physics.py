@@ -17,6 +17,7 @@ _GENERATED: dict[str, Any] = {
     "licence": "generated data, no licence needed",
     "simulated": True,
     "offline": True,
+    "replication": "regenerate",
 }
 
 

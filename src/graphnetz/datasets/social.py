@@ -166,6 +166,7 @@ def florentine_families(_root: object = None) -> Data:
     classes=4,
     notes=("20 labels per class; every seed draws a new graph.",),
     **_GENERATED,
+    replication="regenerate",
 )
 def sbm_communities(_root: object = None, *, seed: int = 0, per_class: int = 20, **size: Any) -> Data:
     """Return one block model; see `graphnetz.datasets.generators.sbm.sbm`."""

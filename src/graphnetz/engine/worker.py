@@ -22,7 +22,7 @@ from graphnetz.engine.search import SearchSpace
 from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
 from graphnetz.models.budget import budget_notes, width_for
-from graphnetz.records import Cell, CellResult, Predictions, Protocol, Task
+from graphnetz.records import Cell, CellResult, Predictions, Protocol, Replication, Task
 from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
 from graphnetz.tasktypes.loop import evaluate
 from graphnetz.tasktypes.reference import as_published
@@ -37,7 +37,8 @@ class Workbench:
     """Tasks, models and data of a run; calling it with a cell trains that cell.
 
     The driver fills ``datasets`` before any worker is forked, so workers share it. Only catalogue
-    generators, which are pure functions of the seed, are loaded where they are needed.
+    generators, which are pure functions of the seed, are loaded where they are needed. ``found`` holds
+    what a seed varies for tasks that do not say so themselves.
     """
 
     tasks: Mapping[str, Task]
@@ -47,7 +48,7 @@ class Workbench:
     save_predictions: bool = False
     weights: str | None = None
     datasets: dict[tuple[str, int | None], Any] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
+    found: dict[str, Replication | None] = field(default_factory=dict)
     _splits: OrderedDict[tuple[str, int, str], Split] = field(default_factory=OrderedDict)
 
     def dataset(self, name: str, seed: int) -> Any:
@@ -82,7 +83,8 @@ class Workbench:
         if task.after_split is not None:
             split = task.after_split(split, seed)
         split.metric = task.metric or split.metric
-        split.replication = task.replication or ("regenerate" if task.seeded else split.replication)
+        found = self.found.get(name, "unknown") if task.seeded else None
+        split.replication = task.replication or found or split.replication
         if _size(split) < _SPLIT_BYTES:
             self._splits[key] = split
             while len(self._splits) > _SPLITS_KEPT:

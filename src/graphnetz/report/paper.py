@@ -22,6 +22,7 @@ _SEED = {
     "resplit": "a seed draws a new random split",
     "fold": "a seed takes one fold",
     "regenerate": "a seed draws fresh data from the generator",
+    "unknown": "what a seed varies was not stated",
 }
 _CITED = {"t": "student1908", "wilcoxon": "wilcoxon1945", "corrected_t": "nadeau2003"}
 _PROTOCOL = ("optimiser", "lr", "weight_decay", "epochs", "hidden_channels", "batch_size", "selection", "patience")

@@ -45,8 +45,8 @@ class EdgeClassification(TaskType):
         parts: dict[str, Any]
         if len(graphs) == 1:
             data = packed.select(torch.zeros(1, dtype=torch.long))
-            parts, replication = _by_edge(data.edge_index, seed), "resplit"
-            edges = parts
+            edges, replication = _by_edge(data.edge_index, seed), "resplit"
+            parts = dict(edges)
         else:
             given = given_split(dataset, seed)
             parts, replication = given if given is not None else (random_split(len(graphs), seed), "resplit")

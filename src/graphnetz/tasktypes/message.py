@@ -37,7 +37,7 @@ class MessageGraph:
             )
         model.encoder.register_forward_pre_hook(self._swap)
 
-    def _swap(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:  # noqa: ARG002
+    def _swap(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         data, *rest = args
         return self.view(data), *rest
 

@@ -81,9 +81,8 @@ class CellKeys:
         self.fingerprints: dict[str, str] = {}
         self.notes: list[str] = []
         self._search = {"search": dict(search)} if search else {}
-        self._models: dict[int, tuple[ModelSpec, str]] = {}
+        self._codes: dict[int, tuple[Any, str]] = {}
         self._protocols: dict[int, tuple[Protocol, dict[str, Any]]] = {}
-        self._hooks: dict[str, str] = {}
         self._run = uuid.uuid4().hex
 
     def data(self, task: Task, loaded: Callable[[int | None], Any]) -> Callable[[int], str]:
@@ -99,31 +98,31 @@ class CellKeys:
 
     def cell(self, task: Task, data_key: str, model: str, spec: ModelSpec, protocol: Protocol, seed: int) -> str:
         """Return the content key of one cell."""
+        hook = task.after_split
         return content_key(
             task=task.name,
             task_type=task.task_type,
             dataset=data_key,
             model=model,
-            model_hash=self._model(model, spec),
+            model_hash=self._code(f"Model {model!r}", spec, (spec.cls, spec.factory, dict(spec.kwargs))),
             protocol=self._plain(protocol),
             seed=seed,
             extra={
                 **self._search,
                 "metric": task.metric or "",
                 "replication": task.replication or "",
-                **self._hook(task),
+                "after_split": "" if hook is None else self._code(f"after_split of task {task.name!r}", hook, hook),
             },
         )
 
-    def _hook(self, task: Task) -> dict[str, str]:
-        if task.after_split is None:
-            return {}
-        if task.name not in self._hooks:
-            described = code_hash(task.after_split)
+    def _code(self, what: str, owner: Any, facts: Any) -> str:
+        """Hash of ``facts``, computed once for each owner; where there is none, one that only this run knows."""
+        if id(owner) not in self._codes:
+            described = code_hash(facts)
             if isinstance(described, Unhashable):
-                described = self._only_now(f"after_split of task {task.name!r}", described.reason)
-            self._hooks[task.name] = described
-        return {"after_split": self._hooks[task.name]}
+                described = self._only_now(what, described.reason)
+            self._codes[id(owner)] = (owner, described)
+        return self._codes[id(owner)][1]
 
     def _plain(self, protocol: Protocol) -> dict[str, Any]:
         """Many cells share one protocol object; turning it into plain values is the slow part of a key."""
@@ -144,14 +143,6 @@ class CellKeys:
             return self._only_now(f"The loader of task {task.name!r}", described.reason)
         checksum = dict(task.card.checksum) if task.card is not None else {}
         return hashlib.sha256(json.dumps([described, checksum], sort_keys=True).encode()).hexdigest()[:40]
-
-    def _model(self, name: str, spec: ModelSpec) -> str:
-        if id(spec) not in self._models:
-            described = code_hash((spec.cls, spec.factory, dict(spec.kwargs)))
-            if isinstance(described, Unhashable):
-                described = self._only_now(f"Model {name!r}", described.reason)
-            self._models[id(spec)] = (spec, described)
-        return self._models[id(spec)][1]
 
     def _only_now(self, what: str, reason: str) -> str:
         note = f"{what} has no stable hash: {reason.rstrip('.')}. Its cells belong to this run and cannot be resumed."
