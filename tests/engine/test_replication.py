@@ -134,7 +134,7 @@ def test_cards_declare_and_an_unknown_word_is_refused():
     finally:
         CARDS.remove("rings_for_replication")
         LOADER_REGISTRY["social"]["node_cls"].pop()
-    with pytest.raises(UsageError, match="Unknown replication 'resplitt'. Known: init"):
+    with pytest.raises(UsageError, match=r"Unknown replication 'resplitt'\. Known: init"):
         task_from_dataset("x", "node_cls", ring(), replication="resplitt")
     with pytest.raises(UsageError, match="Unknown replication"):
         dataset("social", serves={"node_cls": 3}, replication="new")(resplit)

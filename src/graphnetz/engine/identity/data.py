@@ -44,14 +44,17 @@ def seed_effect(first: Any, second: Any) -> Replication | None:
     --------
     >>> import torch
     >>> from torch_geometric.data import Data
-    >>> one, other = (Data(y=torch.arange(4), train_mask=torch.arange(4) < n) for n in (2, 3))
+    >>> edges, y = torch.tensor([[0, 1], [1, 0]]), torch.arange(4)
+    >>> one, other = (Data(edge_index=edges, y=y, train_mask=y < n) for n in (2, 3))
     >>> seed_effect(one, other)
     'resplit'
     """
+    from graphnetz.tasktypes.graphs import as_graphs  # needs torch, which listing results does not
+
     try:
         if fingerprint(first) == fingerprint(second):
             return None
-        graphs = [_graphs(data) for data in (first, second)]
+        graphs = [[graph.to_dict() for graph in as_graphs(data, "Comparing two seeds")] for data in (first, second)]
         content = [sorted(fingerprint(_without_split(graph)) for graph in item) for item in graphs]
     except DataError:
         return "unknown"
@@ -59,15 +62,6 @@ def seed_effect(first: Any, second: Any) -> Replication | None:
         return "resplit"
     by_edges = any(key.startswith(_PARTS_OF_A_SPLIT) and "edge" in key for key in graphs[0][0])
     return "unknown" if by_edges else "regenerate"
-
-
-def _graphs(dataset: Any) -> list[dict[str, Any]]:
-    listed = (
-        [dataset]
-        if hasattr(dataset, "edge_index") or not len(dataset)
-        else list(map(dataset.__getitem__, range(len(dataset))))
-    )
-    return [graph.to_dict() if hasattr(graph, "to_dict") else dict(vars(graph)) for graph in listed]
 
 
 def _without_split(graph: Mapping[str, Any]) -> dict[str, Any]:
