@@ -91,13 +91,16 @@ class Workbench:
                 self._splits.popitem(last=False)
         return split
 
+    def seen_by(self, cell: Cell) -> Split:
+        """Return the split as the models of a cell see it."""
+        split = self.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
+        return split if cell.protocol.edge_attributes else without_edge_attributes(split)
+
     def __call__(self, cell: Cell) -> CellResult:
         """Train one cell. Exceptions of a user's code pass through to the executor, which files them."""
         kernels.reuse_memory()
         with training_context(cell.seed, threads=cell.protocol.threads, dtype=cell.protocol.dtype):
-            split = self.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
-            if not cell.protocol.edge_attributes:
-                split = without_edge_attributes(split)
+            split = self.seen_by(cell)
             try:
                 outcome, model, trace = self._train(cell, split)
             except DivergedError as error:
@@ -105,10 +108,10 @@ class Workbench:
         return self._result(cell, split, outcome, model, trace)
 
     def _train(self, cell: Cell, split: Split) -> tuple[Fit, Any, tuple[dict[str, Any], ...]]:
-        spec = self.specs[cell.model]
+        spec, kind = self.specs[cell.model], TASK_TYPES[self.tasks[cell.task].task_type]
         if self.search is None or self.search.is_empty or spec.kind == "predictor":
-            return (*train_once(TASK_TYPES[self.tasks[cell.task].task_type], spec, split, cell.protocol, cell.seed), ())
-        return search_once(TASK_TYPES[self.tasks[cell.task].task_type], spec, split, cell, self.search)
+            return (*train_once(kind, spec, split, cell.protocol, cell.seed), ())
+        return search_once(kind, spec, split, cell, self.search)
 
     def _result(
         self, cell: Cell, split: Split, outcome: Fit, model: Any, trace: tuple[dict[str, Any], ...]
@@ -128,18 +131,25 @@ class Workbench:
         )  # fmt: skip
 
 
-def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, seed: int) -> tuple[Fit, Any]:
-    """Build and train one model. The seed is set again here: a cached split must not shift the stream."""
-    seed_everything(seed)
+def build_model(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol) -> Any:
+    """Build the model that a cell trains: of the protocol's width, or of the width that its budget affords."""
+    if spec.kind == "predictor":
+        return spec.build(kind.name, split.dims, protocol.hidden_channels)
     hidden = protocol.hidden_channels
-    if protocol.budget is not None and spec.kind != "predictor":
+    if protocol.budget is not None:
         hidden = width_for(spec, kind.name, split.dims, protocol.budget).width
     model = spec.build(kind.name, split.dims, hidden)
     if split.message is not None:
         split.message.install(model)
+    return model.to(getattr(torch, protocol.dtype))
+
+
+def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, seed: int) -> tuple[Fit, Any]:
+    """Build and train one model. The seed is set again here: a cached split must not shift the stream."""
+    seed_everything(seed)
+    model = build_model(kind, spec, split, protocol)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
-    model = model.to(getattr(torch, protocol.dtype))
     hook = getattr(model, "fit", None)
     if callable(hook):
         hook(split, protocol)
@@ -174,12 +184,10 @@ def search_once(
     trace: list[dict[str, Any]] = []
     best: tuple[float, Fit, Any] | None = None
     for candidate in space.candidates():
-        changes = {k: v for k, v in candidate.items() if not k.startswith("model.")}
-        wanted = {k.removeprefix("model."): v for k, v in candidate.items() if k.startswith("model.")}
-        chosen = spec.with_kwargs({k: v for k, v in wanted.items() if spec.accepts(k)})
+        chosen, protocol = with_candidate(candidate, spec, cell.protocol)
         row: dict[str, Any] = dict(candidate)
         try:
-            outcome, model = train_once(kind, chosen, split, cell.protocol.replace(**changes), cell.seed)
+            outcome, model = train_once(kind, chosen, split, protocol, cell.seed)
         except DivergedError as error:
             trace.append(row | {"error": str(error)})
             continue
@@ -193,12 +201,29 @@ def search_once(
     return best[1], best[2], tuple(trace)
 
 
+def with_candidate(candidate: Mapping[str, Any], spec: ModelSpec, protocol: Protocol) -> tuple[ModelSpec, Protocol]:
+    """Return model and protocol with the settings of one candidate of a search."""
+    changes = {k: v for k, v in candidate.items() if not k.startswith("model.")}
+    wanted = {k.removeprefix("model."): v for k, v in candidate.items() if k.startswith("model.")}
+    return spec.with_kwargs({k: v for k, v in wanted.items() if spec.accepts(k)}), protocol.replace(**changes)
+
+
+def chosen_candidate(result: CellResult) -> dict[str, Any]:
+    """Return the settings that the search inside a cell chose, as `search_once` does; none without a search."""
+    key = f"val_{result.metric.removeprefix('test_')}"
+    sign = 1 if result.greater_is_better else -1
+    rows = [row for row in result.trace if key in row]
+    best = max(rows, key=lambda row: sign * row[key], default={})
+    return {name: value for name, value in best.items() if name != key}
+
+
 def _named(cell: Cell, split: Split, **values: Any) -> CellResult:
     metric = f"test_{split.metric}"
     return CellResult(
         cell.key, cell.task, cell.model, cell.seed,
         metric=metric, greater_is_better=METRICS[split.metric].greater_is_better,
-        replication=split.replication, n_train=split.n_train, n_test=split.n_test, notes=split.notes, **values,
+        replication=split.replication, n_train=split.n_train, n_test=split.n_test, notes=split.notes,
+        protocol=cell.protocol, **values,
     )  # fmt: skip
 
 

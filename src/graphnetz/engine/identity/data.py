@@ -45,7 +45,7 @@ def seed_effect(first: Any, second: Any) -> Replication | None:
     >>> import torch
     >>> from torch_geometric.data import Data
     >>> edges, y = torch.tensor([[0, 1], [1, 0]]), torch.arange(4)
-    >>> one, other = (Data(edge_index=edges, y=y, train_mask=y < n) for n in (2, 3))
+    >>> one, other = (Data(x=y[:, None], edge_index=edges, y=y, train_mask=y < n) for n in (2, 3))
     >>> seed_effect(one, other)
     'resplit'
     """

@@ -13,12 +13,11 @@ from graphnetz._core.errors import DataError
 from graphnetz.engine.identity.code import Unhashable, code_hash
 from graphnetz.engine.identity.data import fingerprint
 from graphnetz.engine.store.codec import plain
+from graphnetz.engine.store.schema import KEY_VERSION
 from graphnetz.models import ModelSpec
 from graphnetz.records import Protocol, Task
 
 __all__ = ["CellKeys", "Unhashable", "code_hash", "content_key", "fingerprint"]
-
-KEY_VERSION = 1
 
 
 def content_key(

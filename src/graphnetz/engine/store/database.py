@@ -20,15 +20,15 @@ from graphnetz.engine.store.owners import owner_is_dead
 from graphnetz.engine.store.rows import (
     RESULT_COLUMNS,
     SETTABLE,
-    cell_from_row,
     detail_values,
     finish_statement,
     finish_values,
+    protocol_from_body,
     protocol_row,
     result_from_row,
     result_values,
 )
-from graphnetz.records import Cell, CellResult, Section
+from graphnetz.records import Cell, CellResult, Protocol, Section
 
 _CHUNK = 500
 _DONE = "('ok', 'failed', 'diverged', 'timeout', 'oom')"
@@ -82,13 +82,22 @@ class Store:
 
     @classmethod
     def create(cls, folder: str | Path) -> Store:
-        """Open the store of a run folder for writing; make both when they are not there."""
+        """Open the store of a run folder to plan cells in it; make both when they are not there."""
         path = store_file(folder)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"Cannot make the folder {str(path.parent)!r}: {error.strerror}.") from error
-        return cls(path)
+        store = cls(path)
+        made = int(store.read_meta().get("key_version", 1))
+        if made != schema.KEY_VERSION:
+            store.checkpoint_to_one_file()
+            store.close()
+            raise StoreError(
+                f"The run in {str(folder)!r} has cells of edition {made}, and this is edition {schema.KEY_VERSION}: "
+                "it can be read, reported and exported, but not resumed. Give another folder."
+            )
+        return store
 
     @classmethod
     def open(cls, folder: str | Path, *, readonly: bool = False) -> Store:
@@ -193,10 +202,17 @@ class Store:
 
     def cells(self) -> Iterator[Cell]:
         """Yield the planned cells in plan order."""
-        statement = "SELECT key, task, model, seed, body FROM cells JOIN protocols ON hash = protocol ORDER BY position"
+        protocols = self._protocols()
         with plain_errors(self.path):
-            for row in self.db.execute(statement):
-                yield cell_from_row(row)
+            rows = self.db.execute("SELECT key, task, model, seed, protocol FROM cells ORDER BY position")
+            for key, task, model, seed, name in rows:
+                yield Cell(key, task, model, seed, protocols[name])
+
+    def _protocols(self) -> dict[str, Protocol]:
+        """Protocols by hash: many cells share one object."""
+        with plain_errors(self.path):
+            rows = self.db.execute("SELECT hash, body FROM protocols").fetchall()
+        return {name: protocol_from_body(body) for name, body in rows}
 
     def missing(self, keys: Iterable[str]) -> list[str]:
         """Return the keys without a result, in the given order."""
@@ -297,7 +313,8 @@ class Store:
 
         Without ``histories`` the compressed curves, traces and predictions are left on disk.
         """
-        columns = ", ".join(f"cells.{name}" for name in RESULT_COLUMNS)
+        protocols = self._protocols()
+        columns = ", ".join(f"cells.{name}" for name in (*RESULT_COLUMNS, "protocol"))
         source = "cells"
         if histories:
             columns += ", history, trace, predictions"
@@ -306,13 +323,13 @@ class Store:
         with plain_errors(self.path):
             if keys is None:
                 for row in self.db.execute(f"{statement} ORDER BY position"):
-                    yield result_from_row(row)
+                    yield result_from_row(row, protocols)
                 return
             for start in range(0, len(keys), _CHUNK):
                 part = list(keys[start : start + _CHUNK])
                 marks = ",".join("?" * len(part))
                 found = {row[0]: row for row in self.db.execute(f"{statement} AND cells.key IN ({marks})", part)}
-                yield from (result_from_row(found[key]) for key in part if key in found)
+                yield from (result_from_row(found[key], protocols) for key in part if key in found)
 
     def counts(self) -> Counter[str]:
         """Return the number of cells by status, ``pending`` and ``running`` included."""

@@ -10,6 +10,8 @@ from graphnetz._core.errors import StoreError
 
 APPLICATION_ID = 0x474E545A  # "GNTZ": tells our files from any other SQLite file
 SCHEMA_VERSION = 1
+KEY_VERSION = 2
+"""Edition of the content keys. A store of another one is read, not resumed: none of its cells would be found."""
 FINISHED = ("ok", "failed", "diverged", "timeout", "oom")
 MAX_VALUE_BYTES = 512 * 2**20
 
@@ -54,6 +56,7 @@ CREATE: Sequence[str] = (
         predictions BLOB
     )""",
     "CREATE TABLE sections(name TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID",
+    f"INSERT INTO meta VALUES ('key_version', '{KEY_VERSION}')",  # noqa: S608 (our own number)
 )
 
 MIGRATIONS: dict[int, Sequence[str]] = {}
