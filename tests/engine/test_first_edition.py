@@ -12,8 +12,8 @@ from graphnetz._core.errors import StoreError
 from graphnetz.cli.app import run_app
 from graphnetz.cli.load import load_report
 from graphnetz.engine.reproduce import reproduce
-from graphnetz.engine.store import Store, to_csv, to_json
-from graphnetz.engine.store.schema import KEY_VERSION
+from graphnetz.engine.store import Store, schema, to_csv, to_json
+from graphnetz.records import Section
 from graphnetz.selection.bank import PerformanceBank
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -54,9 +54,7 @@ def test_it_is_reported_and_exported(folder, tmp_path, capsys):
 
 
 def test_it_is_not_resumed_and_one_sentence_says_so(folder, tmp_path):
-    words = (
-        f"cells of edition 1, and this is edition {KEY_VERSION}: it can be read, reported and exported, but not resumed"
-    )
+    words = f"cells of edition 1, and this is edition {schema.KEY_VERSION}: it can be read, reported and exported, but not resumed"
     with pytest.raises(StoreError, match=words):
         run_benchmark(**RUN, hidden_channels=8, out=folder, root=str(tmp_path), verbose=False)
     assert len(load_report(folder).results) == 8
@@ -69,11 +67,19 @@ def test_its_cells_can_be_trained_again(folder, tmp_path):
     assert all(item.verdict in ("exact", "close") for item in found), found
 
 
+def test_sections_can_be_added_to_it(folder):
+    with Store.open(folder) as store:
+        store.write_section(Section("note", "A note", paragraphs=("Added later.",)))
+    with Store.open(folder, readonly=True) as store:
+        assert [section.name for section in store.read_sections()][-1] == "note"
+        assert schema.edition(store.db) == 1
+
+
 def test_a_new_store_is_resumed(tmp_path):
     run = {**RUN, "tasks": ["karate_club"], "out": tmp_path / "run", "root": str(tmp_path), "verbose": False}
     first = run_benchmark(**run, backend="serial")
     with Store.open(tmp_path / "run", readonly=True) as store:
-        assert store.read_meta()["key_version"] == KEY_VERSION
+        assert schema.edition(store.db) == schema.KEY_VERSION
     again = run_benchmark(**run, backend="serial")
     assert [r.seconds for r in first.results] == [r.seconds for r in again.results], "nothing was trained again"
 

@@ -18,11 +18,9 @@ from graphnetz.engine.store.codec import dump_json
 from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
 from graphnetz.engine.store.owners import owner_is_dead
 from graphnetz.engine.store.rows import (
+    ASSIGNMENTS,
     RESULT_COLUMNS,
-    SETTABLE,
     detail_values,
-    finish_statement,
-    finish_values,
     protocol_from_body,
     protocol_row,
     result_from_row,
@@ -89,7 +87,7 @@ class Store:
         except OSError as error:
             raise StoreError(f"Cannot make the folder {str(path.parent)!r}: {error.strerror}.") from error
         store = cls(path)
-        made = int(store.read_meta().get("key_version", 1))
+        made = schema.edition(store.db)
         if made != schema.KEY_VERSION:
             store.checkpoint_to_one_file()
             store.close()
@@ -241,12 +239,8 @@ class Store:
 
     def finish(self, owner: str, result: CellResult) -> bool:
         """Write a result with its history, if ``owner`` still holds the cell; otherwise change nothing."""
-        details = detail_values(result)
         with self._write() as db:
-            done = db.execute(finish_statement(), finish_values(result, owner)).rowcount == 1
-            if done and any(blob is not None for blob in details):
-                db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
-            return done
+            return _end(db, result, "owner = ? AND status = 'running'", owner)
 
     def release(self, owner: str) -> int:
         """Give back everything ``owner`` holds unfinished."""
@@ -277,12 +271,11 @@ class Store:
     def reset(self, keys: Iterable[str]) -> int:
         """Forget the results of ``keys`` so that they run again; return how many had one."""
         rows = [(key,) for key in keys]
-        columns = ", ".join(f"{name} = ?" for name in SETTABLE)
         blank = ("pending", *result_values(CellResult("", "", "", 0))[1:])
         with self._write() as db:
             before = db.total_changes
             db.executemany(
-                f"UPDATE cells SET {columns}, finished_at = NULL WHERE key = ? AND status IN {_DONE}",  # noqa: S608
+                f"UPDATE cells SET {ASSIGNMENTS}, finished_at = NULL WHERE key = ? AND status IN {_DONE}",  # noqa: S608
                 [(*blank, *row) for row in rows],
             )
             count = db.total_changes - before
@@ -291,20 +284,8 @@ class Store:
 
     def adopt(self, results: Iterable[CellResult]) -> int:
         """Take over results made elsewhere for planned cells that have none yet; return how many."""
-        assignments = ", ".join(f"{name} = ?" for name in SETTABLE)
-        count = 0
         with self._write() as db:
-            for result in results:
-                cursor = db.execute(
-                    f"UPDATE cells SET {assignments}, owner = NULL, lease = NULL, finished_at = ? "  # noqa: S608
-                    "WHERE key = ? AND status = 'pending'",
-                    (*result_values(result), time.time(), result.key),
-                )
-                if cursor.rowcount == 1:
-                    count += 1
-                    db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)",
-                               (result.key, *detail_values(result)))  # fmt: skip
-        return count
+            return sum([_end(db, result, "status = 'pending'") for result in results])
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -395,16 +376,6 @@ class Store:
             rows = self.db.execute("SELECT body FROM sections ORDER BY position").fetchall()
         return [Section.from_json(json.loads(row[0])) for row in rows]
 
-    @property
-    def sections(self) -> list[Section]:
-        """The sections kept so far."""
-        return self.read_sections()
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """The values kept so far."""
-        return self.read_meta()
-
     def checkpoint_to_one_file(self) -> bool:
         """Fold the journal into the file so that the run is one file; False while others have it open."""
         try:
@@ -421,6 +392,19 @@ class Store:
             if "locked" in str(error):
                 return False
             raise
+
+
+def _end(db: sqlite3.Connection, result: CellResult, condition: str, *values: str) -> bool:
+    """Write a result with its details where the cell still fulfils ``condition``."""
+    cursor = db.execute(
+        f"UPDATE cells SET {ASSIGNMENTS}, owner = NULL, lease = NULL, finished_at = ? "  # noqa: S608 (our own names)
+        f"WHERE key = ? AND {condition}",
+        (*result_values(result), time.time(), result.key, *values),
+    )
+    details = detail_values(result)
+    if cursor.rowcount == 1 and any(blob is not None for blob in details):
+        db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
+    return cursor.rowcount == 1
 
 
 def _has_journal(path: Path) -> bool:

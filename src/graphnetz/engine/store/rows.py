@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ RESULT_COLUMNS = (
     "notes",
 )  # fmt: skip
 SETTABLE = RESULT_COLUMNS[4:]
+ASSIGNMENTS = ", ".join(f"{name} = ?" for name in SETTABLE)
 
 
 def protocol_row(protocol: Protocol) -> tuple[str, str]:
@@ -49,20 +49,6 @@ def result_values(result: CellResult) -> tuple[Any, ...]:
 def detail_values(result: CellResult) -> tuple[bytes | None, bytes | None, bytes | None]:
     """Compressed history, trace and predictions."""
     return pack_history(result.history), pack_json(list(result.trace)), pack_predictions(result.predictions)
-
-
-def finish_statement() -> str:
-    """Return the owner-checked update that ends a cell."""
-    columns = ", ".join(f"{name} = ?" for name in SETTABLE)
-    return (
-        f"UPDATE cells SET {columns}, owner = NULL, lease = NULL, finished_at = ? "  # noqa: S608 (our own names)
-        "WHERE key = ? AND owner = ? AND status = 'running'"
-    )
-
-
-def finish_values(result: CellResult, owner: str) -> tuple[Any, ...]:
-    """Values for `finish_statement`."""
-    return (*result_values(result), time.time(), result.key, owner)
 
 
 def result_from_row(row: Sequence[Any], protocols: Mapping[str, Protocol]) -> CellResult:
