@@ -138,6 +138,7 @@ def train_link_prediction(
         metric="auc",
         replication="init",
         targets={part: pairs.label.numpy() for part, pairs in parts.items()},
+        unit="pair",
         n_train=len(parts["train"]),
         n_test=len(parts["test"]),
     )

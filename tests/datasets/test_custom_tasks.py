@@ -182,15 +182,23 @@ def test_names_stay_in_their_folder(name):
 def test_register_and_unregister_leave_no_trace():
     before = {category: {k: list(v) for k, v in kinds.items()} for category, kinds in BENCHMARK_TASKS.items()}
     task = task_from_dataset("my_assay", "graph_cls", [], epochs=50)
-    register_task("my_lab", task)
+    assert register_task("my_lab", task) is task
     try:
+        assert task.category == "my_lab"
+        assert find_task("my_assay") is task
         assert [t.name for t in iter_benchmark_tasks(category="my_lab")] == ["my_assay"]
         assert find_task("my_assay").epochs == 50
         with pytest.raises(UsageError, match="already registered"):
             register_task("my_lab", task)
     finally:
-        unregister_task("my_lab", "my_assay")
+        assert unregister_task("my_lab", "my_assay") is task
     assert before == BENCHMARK_TASKS
+    listed = find_task("karate_club")
+    try:
+        assert register_task("my_lab", listed) is listed
+        assert listed.category == "social", "its data stays in the folder of its card"
+    finally:
+        unregister_task("my_lab", "karate_club")
     assert "my_lab" not in CATEGORIES
     with pytest.raises(UnknownNameError):
         unregister_task("my_lab", "my_assay")

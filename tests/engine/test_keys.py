@@ -171,6 +171,48 @@ def test_comments_layout_docstrings_and_unrelated_functions_do_not(package):
     assert net_hash(package) == net_hash(package, model=model, helper=helper)
 
 
+def test_docstrings_inside_functions_do_not(package):
+    inner = (
+        "def scale(x):\n    def twice(y):\n        {}return 2 * y\n    return twice(x)\ndef shift(x):\n    return x\n"
+    )
+    plain, told = (net_hash(package, helper=inner.format(text)) for text in ("", '"""Twice."""\n        '))
+    assert plain == told
+    returned = "def scale(x):\n    return 'a'\ndef shift(x):\n    return x\n"
+    assert net_hash(package, helper=returned) != net_hash(package, helper=returned.replace("'a'", "'b'"))
+    listed = "def scale(x):\n    return ['a' for _ in x]\ndef shift(x):\n    return x\n"
+    assert net_hash(package, helper=listed) != net_hash(package, helper=listed.replace("'a'", "'b'"))
+    made = "def scale(x):\n    class A:\n        b = 'a'\n    return A.b\ndef shift(x):\n    return x\n"
+    assert net_hash(package, helper=made) != net_hash(package, helper=made.replace("'a'", "'b'"))
+
+
+def test_what_a_decorator_leaves_behind_changes_the_key(package):
+    helper = """
+        import numba
+        def marked(**values):
+            def mark(function):
+                vars(function).update(values)
+                return function
+            return mark
+        @marked(factor=2)
+        def scale(x):
+            return scale.factor * x
+        @numba.njit(fastmath=False)
+        def shift(x):
+            return x + 1
+    """
+    keys = {net_hash(package, helper=helper.replace(*edit)) for edit in (
+        ("", ""), ("factor=2", "factor=3"), ("fastmath=False", "fastmath=True"), ("x + 1", "x + 2"),
+    )}  # fmt: skip
+    assert len(keys) == 4
+
+
+def test_what_is_tried_and_what_is_not_changes_the_key(package):
+    helper = "def scale(x):\n    try:\n        x = x()\n    except ValueError:\n        pass\n    {}return x\ndef shift(x):\n    return x\n"
+    inside = helper.format("").replace("        x = x()\n", "        x = x()\n        x = x()\n")
+    outside = helper.format("x = x()\n    ")
+    assert net_hash(package, helper=inside) != net_hash(package, helper=outside)
+
+
 def test_a_changed_base_changes_the_key(package):
     model = "from mylib.helper import Base\nclass Net(Base):\n    pass\n"
     one = net_hash(package, model, "class Base:\n    def forward(self, x):\n        return x\n")
@@ -184,9 +226,8 @@ def test_a_file_edited_after_import_does_not_speak_for_the_running_code(package,
     path = tmp_path / "mylib" / "model.py"
     path.write_text(path.read_text().replace("return x\n", "return x * 5\n"))
     linecache.checkcache()
-    stale = code_hash(module.Net)
-    assert stale != net_hash(package, model=MODEL.replace("return x\n", "return x * 5\n"))
-    assert isinstance(before, str)
+    assert code_hash(module.Net) == before
+    assert before != net_hash(package, model=MODEL.replace("return x\n", "return x * 5\n"))
 
 
 def test_recursion_and_mutual_calls_end(package):
@@ -367,3 +408,19 @@ def test_a_class_with_a_cached_property_has_a_key():
     Other.__qualname__ = Model.__qualname__
     assert code_hash(Model)
     assert code_hash(Model) != code_hash(Other)
+
+
+def test_a_hook_after_the_split_is_part_of_the_key():
+    def key(hook):
+        keys, task = CellKeys(), Task("t", "node_cls", len, after_split=hook)
+        return keys.cell(task, "data", "m", ModelSpec(torch.nn.Linear), Protocol(), 0), keys.notes
+
+    plain, first, again, other = (
+        key(hook)[0] for hook in (None, lambda split, seed: split, lambda split, seed: split, lambda split, seed: None)
+    )
+    assert first == again
+    assert len({plain, first, other}) == 3
+    lock = threading.Lock()
+    _, notes = key(functools.partial(lambda lock, split, seed: split, lock))
+    assert len(notes) == 1
+    assert "after_split of task 't'" in notes[0]

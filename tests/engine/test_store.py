@@ -57,6 +57,7 @@ def full_result(cell):
         trace=({"lr": 0.1, "note": "x"},),
         notes=("a note",),
         predictions=Predictions(np.arange(3), np.array([[0, 1], [1, 0], [1, 1]]), np.array([0.5, -1.0, math.nan])),
+        protocol=cell.protocol,
     )
 
 
@@ -180,14 +181,14 @@ def test_reset_forgets_results_only_of_the_keys_given(store):
 
 def test_meta_environments_and_sections(store):
     store.write_meta({"config": {"epochs": 3, "tasks": ["a"]}, "hash": "x"})
-    assert store.meta == {"config": {"epochs": 3, "tasks": ["a"]}, "hash": "x"}
+    assert store.read_meta() == {"config": {"epochs": 3, "tasks": ["a"]}, "hash": "x"}
     store.write_environment("e1", {"python": "3.11"})
     assert store.read_environments() == {"e1": {"python": "3.11"}}
     first = Section("rings", "RINGS", tables=(Table(("a", "b"), ((1, 2.5), ("x", None))),))
     store.write_section(first)
     store.write_section(Section("audit", "Audit"))
     store.write_section(Section("rings", "RINGS again"))
-    assert [s.title for s in store.sections] == ["RINGS again", "Audit"]
+    assert [s.title for s in store.read_sections()] == ["RINGS again", "Audit"]
     store.write_section(first)
     assert store.read_sections()[0] == first
 

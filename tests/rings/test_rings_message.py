@@ -1,5 +1,7 @@
 """Structural perturbations where edges are the targets: the question stays, only what models hear changes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -7,9 +9,9 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
 from graphnetz.benchmark import get_split, run_benchmark
-from graphnetz.engine.identity.data import fingerprint
+from graphnetz.engine.identity.code import code_hash
 from graphnetz.records import Task
-from graphnetz.rings import evaluate, perturb_split, perturb_task
+from graphnetz.rings import PERTURBATIONS, evaluate, perturb_split, perturb_task, perturbation
 from graphnetz.tasktypes import TASK_TYPES
 
 CODES = ("eg", "cg", "rg", "sg", "crg", "cf", "rf", "sf", "ef")
@@ -107,11 +109,40 @@ def test_perturbed_splits_are_pure_and_vary_when_asked():
     same = [perturb_split(get_split(LINKS, 1), "rg", seed=seed).data.edge_index for seed in (0, 1)]
     assert torch.equal(get_split(fixed, 1).data.edge_index, same[0])
     assert torch.equal(get_split(varied, 1).data.edge_index, same[1])
-    keys = {fingerprint(perturb_task(LINKS, "rg", seed=s, vary=v).loader("")) for s in (0, 1) for v in (False, True)}
+    keys = {code_hash(perturb_task(LINKS, "rg", seed=s, vary=v).after_split) for s in (0, 1) for v in (False, True)}
     assert len(keys) == 4
+    assert all(isinstance(key, str) for key in keys)
     seeded = perturb_task(Task("s", "link_pred", load_seeded), "eg")
     assert seeded.seeded
     assert get_split(seeded, 1).data.edge_index.size(1) == 0
+
+
+def test_the_code_of_a_perturbation_is_part_of_the_key():
+    def emptied(data, rng):
+        data.edge_index = data.edge_index[:, :0]
+        return data
+
+    def halved(data, rng):
+        data.edge_index = data.edge_index[:, ::2]
+        return data
+
+    hashes = []
+    for function in (emptied, halved):
+        perturbation("mine", mode="graph")(function)
+        try:
+            hashes.append(code_hash(perturb_task(LINKS, "mine").after_split))
+        finally:
+            PERTURBATIONS.remove("mine")
+    assert hashes[0] != hashes[1]
+
+
+def test_a_task_with_a_hook_of_its_own_keeps_it_under_perturbation():
+    def shorter(split, seed):
+        return dataclasses.replace(split, notes=(*split.notes, f"hook {seed}"))
+
+    split = get_split(perturb_task(dataclasses.replace(LINKS, after_split=shorter), "eg"), 3)
+    assert split.notes == ("hook 3",)
+    assert split.data.edge_index.size(1) == 0
 
 
 @pytest.mark.parametrize("task", [EDGES, MANY], ids=["one graph", "many graphs"])
@@ -122,7 +153,7 @@ def test_edges_to_classify_are_those_of_the_original(task, code):
         assert torch.equal(before.part(part), after.part(part))
         np.testing.assert_array_equal(before.targets[part], after.targets[part])
     assert torch.equal(before.data.edge_index, after.data.edge_index)
-    assert torch.equal(before.cache["label"], after.cache["label"])
+    assert torch.equal(before.labels, after.labels)
 
 
 def test_encoders_see_the_perturbed_batch_and_heads_the_original():
@@ -136,7 +167,7 @@ def test_encoders_see_the_perturbed_batch_and_heads_the_original():
     for task in (EDGES, MANY):
         split = get_split(perturb_task(task, "cg"), 0)
         model = kind.adapt(lambda *_: Spy(), split.dims, split.dims.in_channels)
-        split.cache["message"].install(model)
+        split.message.install(model)
         batch = next(iter(kind.batches(split, 3)))
         out = model(batch)
         sizes = torch.bincount(batch.batch)
@@ -169,7 +200,7 @@ def test_models_that_pass_messages_along_the_edges_they_classify_are_refused():
 
     split = get_split(perturb_task(EDGES, "eg"), 0)
     with pytest.raises(UsageError, match="Own reads the edges"):
-        split.cache["message"].install(Own())
+        split.message.install(Own())
     with pytest.raises(UsageError, match="changes features"):
         perturb_split(get_split(EDGES, 0), "rf")
 

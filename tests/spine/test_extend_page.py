@@ -13,6 +13,8 @@ from graphnetz.selection import meta_features
 from graphnetz.datasets import list_datasets
 graph = two_rings()
 assert not [r for r in report.results if not r.ok]
+assert report.task_info["two_rings"].replication == "resplit"
+assert not any("fresh data" in verdict.text for verdict in report.verdicts())
 assert bool((perturb(graph, "doubled").x == 2 * graph.x).all())
 assert meta_features(graph, set="compact+squared_degree").shape == (58 + 63,)
 assert SELECTORS["median"]().fit([[0.1, 0.9], [0.2, 0.8]], [[1.0], [2.0]]).predict([[3.0]]).argmax() == 1

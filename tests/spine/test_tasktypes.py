@@ -51,6 +51,40 @@ def test_split_is_a_pure_function_of_the_seed_and_parts_are_disjoint(kind):
 
 
 @pytest.mark.parametrize("kind", list(TASK_TYPES))
+def test_examples_name_what_the_targets_belong_to(kind):
+    """The same id means the same example, whatever part a seed puts it into."""
+    data, truth = graphs.EXAMPLES[kind](), {}
+    for seed in (0, 1):
+        split = TASK_TYPES[kind].split(data, seed)
+        listed = [set(split.examples[part].tolist()) for part in ("train", "val", "test")]
+        for part in ("train", "val", "test"):
+            ids, target = split.examples[part], split.targets[part]
+            assert ids.dtype == np.int64
+            assert len(ids) == len(target)
+            for name, value in zip(ids.tolist(), target.tolist(), strict=True):
+                assert truth.setdefault(name, value) == value
+        assert not (listed[0] & listed[2])
+        assert not (listed[1] & listed[2])
+
+
+@pytest.mark.parametrize("kind", list(TASK_TYPES))
+def test_emptying_the_cache_of_a_split_changes_no_result(kind):
+    task, results = TASK_TYPES[kind], []
+    for forget in (False, True):
+        split = task.split(graphs.EXAMPLES[kind](), 0)
+        model = build("GCN", kind, split)
+        with training_context(0):
+            fit(task, model, split, Protocol(epochs=2))
+            assert forget or kind == "link_pred" or split.cache
+            if forget:
+                split.cache.clear()
+            score = evaluate(task, model, split)["test"].numpy()
+            results.append((score, task.measure(split, "test", score)))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    assert results[0][1] == results[1][1]
+
+
+@pytest.mark.parametrize("kind", list(TASK_TYPES))
 @pytest.mark.parametrize("model", list(MODELS))
 def test_every_registered_model_trains_on_every_task_type_it_serves(kind, model):
     spec = MODELS[model]

@@ -31,7 +31,7 @@ MOVED = {
     "benchmark.reproduce": "engine.reproduce",
     "benchmark.run": "engine.run",
     "benchmark.search": "engine.search",
-    "benchmark.sources": "engine.identity.source_text",
+    "benchmark.sources": "engine.identity.code",
     "benchmark.store": "engine.store",
     "benchmark.studies": "papers.benchmarking_gnns.suite",
     "benchmark.study_tables": "papers.benchmarking_gnns.tables",

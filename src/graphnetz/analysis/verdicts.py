@@ -17,12 +17,14 @@ SCOPE = {
     "resplit": "over random splits of this dataset",
     "fold": "over the folds of this dataset",
     "regenerate": "on fresh data of this generator",
+    "unknown": "over these seeds",
 }
 REACH = {
     "init": "holds for this one split, because seeds vary the initialisation only",
     "resplit": "holds for random splits of this dataset",
     "fold": "holds for folds of this dataset",
     "regenerate": "holds for the generator, because every seed draws fresh data",
+    "unknown": "what a seed varies was not stated, so runs are taken to share training data",
 }
 TEST_WORDS = {"t": "paired t", "wilcoxon": "Wilcoxon", "sign": "sign", "corrected_t": "corrected t"}
 

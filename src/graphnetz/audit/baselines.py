@@ -95,8 +95,8 @@ def degree_rows(seen: Inspected) -> dict[str, np.ndarray]:
     if seen.is_pairs:
         ends = {part: split.part(part).index.numpy() for part in PARTS}
         return {part: _end_rows(degree, pair) for part, pair in ends.items()}
-    if "label" in split.cache:  # edges of one graph
-        return {part: _end_rows(degree, edges[:, np.asarray(split.part(part))]) for part in PARTS}
+    if split.unit == "edge":
+        return {part: _end_rows(degree, edges[:, split.examples[part]]) for part in PARTS}
     return {part: degree[np.asarray(split.part(part))] for part in PARTS}
 
 
@@ -111,14 +111,11 @@ def _packed_rows(seen: Inspected, data: PackedGraphs) -> dict[str, np.ndarray]:
     source, target = data.edge_index.numpy() + shift
     degree = np.stack([np.bincount(end, minlength=pointers[-1]) for end in (source, target)], axis=1).astype(float)
     split = seen.split
-    if "nodes" in split.cache:
-        return {part: degree[split.cache["nodes"][part].numpy()] for part in PARTS}
-    if "label" in split.cache:
-        rows = {}
-        for part in PARTS:
-            edges = data.select(split.part(part)).edge_id.numpy()
-            rows[part] = _end_rows(degree, np.stack([source[edges], target[edges]]))
-        return rows
+    if split.unit == "node":
+        return {part: degree[split.examples[part]] for part in PARTS}
+    if split.unit == "edge":
+        ends = np.stack([source, target])
+        return {part: _end_rows(degree, ends[:, split.examples[part]]) for part in PARTS}
     sizes = np.diff(pointers).astype(float)
     largest = np.maximum.reduceat(degree[:, 0], pointers[:-1])
     squares = np.add.reduceat(degree[:, 0] ** 2, pointers[:-1]) / sizes

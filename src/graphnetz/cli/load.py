@@ -47,6 +47,7 @@ def load_report(source: Path) -> BenchmarkReport:
 def live_report(folder: Path) -> BenchmarkReport:
     """Return a report of the cells that are finished so far."""
     from graphnetz.engine.store import Store
+    from graphnetz.records import recorded_protocols
     from graphnetz.report import BenchmarkReport, TaskInfo
     from graphnetz.report.sections import combine, read_sections
 
@@ -56,6 +57,7 @@ def live_report(folder: Path) -> BenchmarkReport:
         sections = combine(store.read_sections(), read_sections(folder, strict=False))
         rule = dict(store.read_meta().get("analysis_plan") or {}).get("plan", {}).get("stopping_rule")
     config: dict[str, Any] = {"title": f"{len(results)} of {len(planned)} cells finished"}
+    config |= recorded_protocols(planned)
     if isinstance(rule, dict):  # seeds in rounds: looking at a run that goes on must not make its tests bolder
         config["auto"] = {key: value for key, value in rule.items() if key != "looks"}
     known = {r.task: r for r in results if r.metric}

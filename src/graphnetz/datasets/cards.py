@@ -80,7 +80,8 @@ def dataset(
         Name of the dataset; the loader's own name when left out.
     **facts
         The remaining fields of `DatasetCard`: title, source, licence, citation, simulated, offline,
-        graphs, nodes, edges, features, classes, extra, protocol, notes, checksum, mirror.
+        graphs, nodes, edges, features, classes, extra, protocol, notes, checksum, mirror, and
+        ``replication``, what a seed varies, for a loader with a ``seed`` argument.
 
     Examples
     --------
@@ -137,7 +138,7 @@ def task_of(card: DatasetCard | str, task_type: str | None = None) -> Task:
         loader=card.loader,
         epochs=card.serves[kind],
         card=card,
-        replication="regenerate" if card.seeded else None,
+        replication=card.replication,
         protocol=card.protocol,
         category=card.category,
         graph=card.name,

@@ -21,7 +21,8 @@ _DWIVEDI = "Dwivedi et al., Benchmarking Graph Neural Networks, JMLR 24(43), 202
 def _instances(citation: str, **facts: Any) -> Callable[[L], L]:
     """Return the decorator shared by the six problems: link_pred as published, edge_cls on the solution."""
     serves = {"link_pred": 80, "edge_cls": 20}
-    return dataset("combinatorial", serves=serves, curated=("link_pred",), citation=citation, **GENERATED, **facts)
+    fixed = {**GENERATED} | {"replication": "regenerate"}
+    return dataset("combinatorial", serves=serves, curated=("link_pred",), citation=citation, **fixed, **facts)
 
 
 @_instances(
@@ -49,6 +50,7 @@ def random_tsp(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList
     nodes=200,
     features=2,
     notes=("One set of 200 points per seed, four nearest neighbours; edges are hidden, no tour is asked for.",),
+    replication="regenerate",
     **GENERATED,
 )
 def tsp_random(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList:

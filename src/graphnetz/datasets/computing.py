@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     classes=2,
     protocol={"lr": 1e-2},
     notes=("Simulated, not the measured internet_as.", "Edge labels: peering or transit; node labels: role."),
+    replication="regenerate",
     **GENERATED,
 )
 def internet_as_simulated(_root: object = None, *, seed: int = 0, **size: Any) -> Data:

@@ -52,7 +52,18 @@ def task_from_dataset(name: str, task_type: str, dataset: Any, epochs: int = 100
 
 
 def register_task(category: str, task: Task) -> Task:
-    """Add ``task`` to ``BENCHMARK_TASKS[category]``; a new category is made for a new name."""
+    """Add ``task`` to ``BENCHMARK_TASKS[category]`` and return it; a new category is made for a new name.
+
+    A task without a category gets this one. One that has a category keeps it, and the folder of its data.
+
+    Examples
+    --------
+    >>> task = task_from_dataset("my_assay", "graph_cls", [])
+    >>> register_task("my_lab", task) is task
+    True
+    >>> unregister_task("my_lab", "my_assay") is task
+    True
+    """
     check_name("category", category)
     check_name("task", task.name)
     check_task_type(task.name, task.task_type)
@@ -62,9 +73,10 @@ def register_task(category: str, task: Task) -> Task:
                 f"The task {task.name!r} is already registered in the category {category!r}. "
                 "Choose another name, or call unregister_task first."
             )
-    placed = task if task.category == category else dataclasses.replace(task, category=category)
-    BENCHMARK_TASKS.setdefault(category, {}).setdefault(task.task_type, []).append(placed)
-    return placed
+    if task.category is None:
+        object.__setattr__(task, "category", category)  # the caller's own object is what is registered
+    BENCHMARK_TASKS.setdefault(category, {}).setdefault(task.task_type, []).append(task)
+    return task
 
 
 def unregister_task(category: str, name: str) -> Task:

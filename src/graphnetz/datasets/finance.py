@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     classes=2,
     protocol={"lr": 1e-2},
     notes=("Signs are balanced between two factions, 2 % flipped.", "Every seed draws a new network."),
+    replication="regenerate",
     **GENERATED,
 )
 def trader_trust(_root: object = None, *, seed: int = 0, **size: Any) -> Data:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     citation="Gilbert, Random plane networks, 1961.",
     nodes=1000,
     notes=("Masts within reach of each other are linked; positions are not shown to models.",),
+    replication="regenerate",
     **GENERATED,
 )
 def radio_mesh(_root: object = None, *, seed: int = 0, **size: Any) -> Data:

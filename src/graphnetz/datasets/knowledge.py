@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     title="Kinship with exact composition rules",
     citation="Own generator after the kinship task of Hinton, 1986.",
     notes=("Seven relations; all but parent and spouse follow from these two.", "Every seed draws new families."),
+    replication="regenerate",
     **GENERATED,
 )
 def kinship_rules(_root: object = None, *, seed: int = 0, **size: Any) -> Data:

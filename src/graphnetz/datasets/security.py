@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         "Weak traffic features; bots keep a regular overlay among themselves.",
         "Every seed draws a new network; 60/20/20 split.",
     ),
+    replication="regenerate",
     **GENERATED,
 )
 def p2p_botnet(_root: object = None, *, seed: int = 0, **size: Any) -> Data:

@@ -112,6 +112,7 @@ def florentine_families(_root: object = None) -> Data:
     features=16,
     classes=4,
     notes=("20 labels per class; every seed draws a new graph.",),
+    replication="regenerate",
     **GENERATED,
 )
 def sbm_communities(_root: object = None, *, seed: int = 0, per_class: int = 20, **size: Any) -> Data:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.rng import training_context
 from graphnetz.datasets import find_task
-from graphnetz.engine.worker import Workbench
+from graphnetz.engine.worker import Workbench, build_model, chosen_candidate, with_candidate
 from graphnetz.metrics import METRICS
 from graphnetz.models import spec_from
-from graphnetz.records import Task
+from graphnetz.records import Cell, Task
 from graphnetz.report import BenchmarkReport
 from graphnetz.tasktypes import Split, known_task_type
 
@@ -36,7 +37,7 @@ def evaluate(y_true: Any, y_pred: Any, task: Task | str) -> dict[str, float]:
 
 def load_model(
     report: BenchmarkReport,
-    task: str,
+    task: Task | str,
     model: str,
     seed: int,
     *,
@@ -44,20 +45,50 @@ def load_model(
     spec: Any = None,
     root: str = "data/benchmark",
 ) -> Any:
-    """Rebuild a trained model from the weights that ``save_weights=True`` kept in a run folder."""
+    """Rebuild a trained model from the weights that ``save_weights=True`` kept in a run folder.
+
+    Parameters
+    ----------
+    report
+        The report of the run, as `run_benchmark` returned it.
+    task, model, seed
+        Which cell. A task that only a script knows is given itself instead of its name.
+    folder
+        The run folder.
+    spec
+        The model, when it is not registered under its name or was given arguments: anything that
+        ``models=`` takes.
+    root
+        Where datasets are kept.
+
+    Returns
+    -------
+    torch.nn.Module
+        In evaluation mode, of the width, budget and searched settings that this cell was trained with.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from graphnetz import run_benchmark
+    >>> folder = tempfile.mkdtemp()
+    >>> run = {"models": ["GCN"], "tasks": ["karate_club"], "seeds": [0], "epochs": 1, "verbose": False}
+    >>> report = run_benchmark(**run, hidden_channels=4, out=folder, save_weights=True)
+    >>> sum(p.numel() for p in load_model(report, "karate_club", "GCN", 0, folder=folder).parameters())
+    176
+    """
     import torch
 
-    result = next((r for r in report.results if (r.task, r.model, r.seed) == (task, model, seed)), None)
+    name = task if isinstance(task, str) else task.name
+    result = next((r for r in report.results if (r.task, r.model, r.seed) == (name, model, seed)), None)
     if result is None:
-        raise UsageError(f"The report has no cell ({task!r}, {model!r}, seed {seed}). Look at report.results.")
+        raise UsageError(f"The report has no cell ({name!r}, {model!r}, seed {seed}). Look at report.results.")
     path = Path(folder) / "weights" / f"{result.key}.npz"
-    if not path.exists():
+    if not path.exists() or result.protocol is None:
         raise UsageError(f"No weights were kept for this cell in {str(folder)!r}. Run with save_weights=True.")
-    found = find_task(task)
-    split = get_split(found, seed, root=root)
-    built = spec_from(spec or model).build(
-        found.task_type, split.dims, report.config["protocols"][task]["hidden_channels"]
-    )
-    with np.load(path, allow_pickle=False) as arrays:
+    found = find_task(task) if isinstance(task, str) else task
+    chosen, protocol = with_candidate(chosen_candidate(result), spec_from(spec or model), result.protocol)
+    with training_context(seed, dtype=protocol.dtype), np.load(path, allow_pickle=False) as arrays:
+        split = Workbench({name: found}, {}, root).seen_by(Cell("", name, model, seed, protocol))
+        built = build_model(known_task_type(found.task_type), chosen, split, protocol)
         built.load_state_dict({name: torch.from_numpy(arrays[name]) for name in arrays.files})
     return built.eval()

@@ -12,6 +12,7 @@ from graphnetz.engine.cost.parameters import budgets_of
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.store import Store
 from graphnetz.engine.worker import Workbench
+from graphnetz.records import recorded_protocols
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.sections import combine, read_sections
 
@@ -30,13 +31,12 @@ def assemble(
         for name, spec in workbench.specs.items()
         if spec.kind == "predictor" or getattr(spec.cls, "baseline", False)
     ]
-    protocols = {cell.task: cell.protocol for cell in plan.cells}
     described = dict(config) | {
         "models": list(plan.models),
         "tasks": [task.name for task in plan.tasks],
         "seeds": list(plan.seeds),
         "baselines": baselines,
-        "protocols": {task: protocol.as_dict() for task, protocol in protocols.items()},
+        **recorded_protocols(plan.cells),
         "search": workbench.search.as_dict() if workbench.search and not workbench.search.is_empty else None,
     }
     if budgets := budgets_of(plan.cells, workbench.specs):

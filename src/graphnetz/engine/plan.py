@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError, unknown_name
 from graphnetz.datasets import find_task, iter_benchmark_tasks
 from graphnetz.engine.cost.parameters import BudgetCheck
+from graphnetz.engine.identity.data import seed_effect
 from graphnetz.engine.identity.keys import CellKeys
 from graphnetz.engine.worker import Workbench, require_ok
 from graphnetz.metrics import METRICS, label_of
@@ -126,13 +127,14 @@ def make_plan(
     search = workbench.search
     keys = CellKeys(None if search is None or search.is_empty else search.as_dict())
     unavailable: dict[str, str] = {}
+    remarks: list[str] = []
     absent: dict[tuple[str, str], str] = {}
     cells: list[Cell] = []
     budgets = BudgetCheck()
     for task in workbench.tasks.values():
         if on_load is not None:
             on_load(task.name)
-        first = _prepare(workbench, task, seeds, unavailable)
+        first = _prepare(workbench, task, seeds, unavailable, remarks)
         if first is None:
             absent |= {(task.name, model): unavailable[task.name] for model in workbench.specs}
             continue
@@ -166,7 +168,7 @@ def make_plan(
         )
     return Plan(
         tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent, unavailable,
-        fingerprints=keys.fingerprints, notes=(*keys.notes, *budgets.remarks), sizes=sizes,
+        fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), sizes=sizes,
     )  # fmt: skip
 
 
@@ -182,17 +184,36 @@ def _held(workbench: Workbench, name: str, seed: int | None) -> Any:
     return workbench.datasets.get((name, seed))
 
 
-def _prepare(workbench: Workbench, task: Task, seeds: tuple[int, ...], unavailable: dict[str, str]) -> Split | None:
+def _prepare(
+    workbench: Workbench, task: Task, seeds: tuple[int, ...], unavailable: dict[str, str], remarks: list[str]
+) -> Split | None:
     """Load data that workers inherit; a file that cannot be had costs its task, not the run."""
     try:
         if task.seeded and task.card is None:
             # A user's generator runs here, once per seed in plan order, so that its side effects are seen.
             for seed in seeds:
                 workbench.datasets[task.name, seed] = workbench.load(task.name, seed)
+        if task.seeded and task.replication is None and len(seeds) > 1:
+            found = seed_effect(*(workbench.dataset(task.name, seed) for seed in seeds[:2]))
+            workbench.found[task.name] = found
+            remarks.append(_undeclared(task.name, seeds, found))
         return require_ok(workbench, task.name, seeds[0])
     except (DownloadError, MissingExtraError) as error:
         unavailable[task.name] = f"{task.name}: {error}"
         return None
+
+
+def _undeclared(name: str, seeds: tuple[int, ...], found: str | None) -> str:
+    seen = {
+        "resplit": "differs in the split only, so that runs share data (resplit)",
+        "regenerate": "differs, so that a seed counts as fresh data (regenerate)",
+        "unknown": "cannot be compared, so that runs are taken to share data (unknown)",
+        None: "is the same, so that the split decides",
+    }[found]
+    return (
+        f"Task {name!r} takes a seed and does not declare what it varies. Found out: the data of seeds {seeds[0]} and "
+        f"{seeds[1]} {seen}. Declare it with replication=."
+    )
 
 
 def _cell(

@@ -18,7 +18,7 @@ from graphnetz.engine.plan import Plan
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.store import Store
 from graphnetz.engine.store.codec import plain
-from graphnetz.records import Section, Table
+from graphnetz.records import Section, Table, recorded_protocols
 
 FILE_NAME = "plan.json"
 SCHEMA = "graphnetz.plan"
@@ -30,15 +30,17 @@ _META_PLAN, _META_LATE, _META_AGAIN = "analysis_plan", "plan_came_late", "evalua
 
 def analysis_plan(plan: Plan, *, rule: SeedRule | None, search: SearchSpace | None) -> dict[str, Any]:
     """Return what will be analysed and how, as plain values: nothing that depends on a score or a machine."""
-    kinds = {cell.task: cell.protocol for cell in plan.cells}
+    recorded = recorded_protocols(plan.cells)
+    own = recorded.get("model_protocols", {})
     tasks = {
         name: {
             "metric": info.metric,
             "greater_is_better": info.greater_is_better,
             "a_seed_varies": info.replication,
             "test": "corrected resampled t" if info.shares_data else "paired t",
-            "protocol": plain(kinds[name].as_dict()) if name in kinds else None,
+            "protocol": plain(recorded.get("protocols", {}).get(name)),
         }
+        | ({"model_protocol": plain(own[name])} if name in own else {})
         for name, info in plan.info.items()
     }
     family = {"alpha": ALPHA, "correction": "Holm", "family": "the comparisons of one task"}

@@ -136,21 +136,14 @@ def _compared(
 
 
 def _protocols(report: BenchmarkReport, folder: Path) -> dict[tuple[str, str, int], Protocol | None]:
-    """How each cell was trained: the store knows for every cell, the report for every task."""
-    by_task: dict[str, Protocol] = {}
-    for task, raw in dict(report.config.get("protocols") or {}).items():
-        by_task[task] = Protocol().replace(**raw)
-    known: dict[tuple[str, str, int], Protocol | None] = {
-        (r.task, r.model, r.seed): by_task.get(r.task) for r in report.results
-    }
+    """How each cell was trained: what its report says, or the store where it holds the same value."""
+    known = {(r.task, r.model, r.seed): r.protocol for r in report.results}
     if (folder / "store.sqlite").is_file():
+        values = {(r.task, r.model, r.seed): r.value for r in report.results}
         with Store.open(folder, readonly=True) as store:
-            stored = {(r.task, r.model, r.seed): (r.key, r.value) for r in store.results(histories=False)}
-            protocols = {cell.key: cell.protocol for cell in store.cells()}
-        for result in report.results:
-            place = (result.task, result.model, result.seed)
-            if place in stored and stored[place][1] == result.value:
-                known[place] = protocols[stored[place][0]]
+            for r in store.results(histories=False):
+                if values.get((r.task, r.model, r.seed)) == r.value:
+                    known[r.task, r.model, r.seed] = r.protocol
     return known
 
 

@@ -22,7 +22,7 @@ from graphnetz.engine.search import SearchSpace
 from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
 from graphnetz.models.budget import budget_notes, width_for
-from graphnetz.records import Cell, CellResult, Predictions, Protocol, Task
+from graphnetz.records import Cell, CellResult, Predictions, Protocol, Replication, Task
 from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
 from graphnetz.tasktypes.loop import evaluate
 from graphnetz.tasktypes.reference import as_published
@@ -37,7 +37,8 @@ class Workbench:
     """Tasks, models and data of a run; calling it with a cell trains that cell.
 
     The driver fills ``datasets`` before any worker is forked, so workers share it. Only catalogue
-    generators, which are pure functions of the seed, are loaded where they are needed.
+    generators, which are pure functions of the seed, are loaded where they are needed. ``found`` holds
+    what a seed varies for tasks that do not say so themselves.
     """
 
     tasks: Mapping[str, Task]
@@ -47,7 +48,7 @@ class Workbench:
     save_predictions: bool = False
     weights: str | None = None
     datasets: dict[tuple[str, int | None], Any] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
+    found: dict[str, Replication | None] = field(default_factory=dict)
     _splits: OrderedDict[tuple[str, int, str], Split] = field(default_factory=OrderedDict)
 
     def dataset(self, name: str, seed: int) -> Any:
@@ -79,23 +80,27 @@ class Workbench:
             split = TASK_TYPES[task.task_type].split(self.dataset(name, seed), seed)
         except DataError as error:
             raise DataError(f"Task {name!r}: {error}") from error
-        if hasattr(task.loader, "reshape"):  # a loader that changes what models see once the split is made
-            split = task.loader.reshape(split, seed)
+        if task.after_split is not None:
+            split = task.after_split(split, seed)
         split.metric = task.metric or split.metric
-        split.replication = task.replication or ("regenerate" if task.seeded else split.replication)
+        found = self.found.get(name, "unknown") if task.seeded else None
+        split.replication = task.replication or found or split.replication
         if _size(split) < _SPLIT_BYTES:
             self._splits[key] = split
             while len(self._splits) > _SPLITS_KEPT:
                 self._splits.popitem(last=False)
         return split
 
+    def seen_by(self, cell: Cell) -> Split:
+        """Return the split as the models of a cell see it."""
+        split = self.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
+        return split if cell.protocol.edge_attributes else without_edge_attributes(split)
+
     def __call__(self, cell: Cell) -> CellResult:
         """Train one cell. Exceptions of a user's code pass through to the executor, which files them."""
         kernels.reuse_memory()
         with training_context(cell.seed, threads=cell.protocol.threads, dtype=cell.protocol.dtype):
-            split = self.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
-            if not cell.protocol.edge_attributes:
-                split = without_edge_attributes(split)
+            split = self.seen_by(cell)
             try:
                 outcome, model, trace = self._train(cell, split)
             except DivergedError as error:
@@ -103,10 +108,10 @@ class Workbench:
         return self._result(cell, split, outcome, model, trace)
 
     def _train(self, cell: Cell, split: Split) -> tuple[Fit, Any, tuple[dict[str, Any], ...]]:
-        spec = self.specs[cell.model]
+        spec, kind = self.specs[cell.model], TASK_TYPES[self.tasks[cell.task].task_type]
         if self.search is None or self.search.is_empty or spec.kind == "predictor":
-            return (*train_once(TASK_TYPES[self.tasks[cell.task].task_type], spec, split, cell.protocol, cell.seed), ())
-        return search_once(TASK_TYPES[self.tasks[cell.task].task_type], spec, split, cell, self.search)
+            return (*train_once(kind, spec, split, cell.protocol, cell.seed), ())
+        return search_once(kind, spec, split, cell, self.search)
 
     def _result(
         self, cell: Cell, split: Split, outcome: Fit, model: Any, trace: tuple[dict[str, Any], ...]
@@ -114,7 +119,8 @@ class Workbench:
         predictions = None
         if self.save_predictions:
             test = outcome.scores["test"]
-            predictions = Predictions(_examples(split, len(test)), split.targets["test"], test)
+            ids = split.examples.get("test", np.arange(len(test)))
+            predictions = Predictions(ids, split.targets["test"], test)
         if self.weights is not None and isinstance(model, nn.Module):
             save_weights(model, Path(self.weights), cell)
         notes = budget_notes(count_parameters(model), cell.protocol.budget)
@@ -125,18 +131,25 @@ class Workbench:
         )  # fmt: skip
 
 
+def build_model(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol) -> Any:
+    """Build the model that a cell trains: of the protocol's width, or of the width that its budget affords."""
+    if spec.kind == "predictor":
+        return spec.build(kind.name, split.dims, protocol.hidden_channels)
+    hidden = protocol.hidden_channels
+    if protocol.budget is not None:
+        hidden = width_for(spec, kind.name, split.dims, protocol.budget).width
+    model = spec.build(kind.name, split.dims, hidden)
+    if split.message is not None:
+        split.message.install(model)
+    return model.to(getattr(torch, protocol.dtype))
+
+
 def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, seed: int) -> tuple[Fit, Any]:
     """Build and train one model. The seed is set again here: a cached split must not shift the stream."""
     seed_everything(seed)
-    hidden = protocol.hidden_channels
-    if protocol.budget is not None and spec.kind != "predictor":
-        hidden = width_for(spec, kind.name, split.dims, protocol.budget).width
-    model = spec.build(kind.name, split.dims, hidden)
-    if "message" in split.cache:  # messages travel along other edges than those that are classified
-        split.cache["message"].install(model)
+    model = build_model(kind, spec, split, protocol)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
-    model = model.to(getattr(torch, protocol.dtype))
     hook = getattr(model, "fit", None)
     if callable(hook):
         hook(split, protocol)
@@ -171,12 +184,10 @@ def search_once(
     trace: list[dict[str, Any]] = []
     best: tuple[float, Fit, Any] | None = None
     for candidate in space.candidates():
-        changes = {k: v for k, v in candidate.items() if not k.startswith("model.")}
-        wanted = {k.removeprefix("model."): v for k, v in candidate.items() if k.startswith("model.")}
-        chosen = spec.with_kwargs({k: v for k, v in wanted.items() if spec.accepts(k)})
+        chosen, protocol = with_candidate(candidate, spec, cell.protocol)
         row: dict[str, Any] = dict(candidate)
         try:
-            outcome, model = train_once(kind, chosen, split, cell.protocol.replace(**changes), cell.seed)
+            outcome, model = train_once(kind, chosen, split, protocol, cell.seed)
         except DivergedError as error:
             trace.append(row | {"error": str(error)})
             continue
@@ -190,20 +201,30 @@ def search_once(
     return best[1], best[2], tuple(trace)
 
 
+def with_candidate(candidate: Mapping[str, Any], spec: ModelSpec, protocol: Protocol) -> tuple[ModelSpec, Protocol]:
+    """Return model and protocol with the settings of one candidate of a search."""
+    changes = {k: v for k, v in candidate.items() if not k.startswith("model.")}
+    wanted = {k.removeprefix("model."): v for k, v in candidate.items() if k.startswith("model.")}
+    return spec.with_kwargs({k: v for k, v in wanted.items() if spec.accepts(k)}), protocol.replace(**changes)
+
+
+def chosen_candidate(result: CellResult) -> dict[str, Any]:
+    """Return the settings that the search inside a cell chose, as `search_once` does; none without a search."""
+    key = f"val_{result.metric.removeprefix('test_')}"
+    sign = 1 if result.greater_is_better else -1
+    rows = [row for row in result.trace if key in row]
+    best = max(rows, key=lambda row: sign * row[key], default={})
+    return {name: value for name, value in best.items() if name != key}
+
+
 def _named(cell: Cell, split: Split, **values: Any) -> CellResult:
     metric = f"test_{split.metric}"
     return CellResult(
         cell.key, cell.task, cell.model, cell.seed,
         metric=metric, greater_is_better=METRICS[split.metric].greater_is_better,
-        replication=split.replication, n_train=split.n_train, n_test=split.n_test, notes=split.notes, **values,
+        replication=split.replication, n_train=split.n_train, n_test=split.n_test, notes=split.notes,
+        protocol=cell.protocol, **values,
     )  # fmt: skip
-
-
-def _examples(split: Split, count: int) -> np.ndarray:
-    """Ids of the test examples in the dataset where the split lists them, else their positions in the test part."""
-    if isinstance(split.test, torch.Tensor) and split.test.dim() == 1 and split.test.numel() == count:
-        return np.asarray(split.test.cpu().numpy(), dtype=np.int64)
-    return np.arange(count)
 
 
 def count_parameters(model: Any) -> int:
@@ -227,8 +248,7 @@ def without_edge_attributes(split: Split) -> Split:
         data = dataclasses.replace(data, edge={k: v for k, v in data.edge.items() if k != "edge_attr"})
     else:
         data.edge_attr = None
-    cache = {k: v for k, v in split.cache.items() if not k.startswith("batches_")}
-    return dataclasses.replace(split, data=data, dims=dataclasses.replace(split.dims, edge_dim=None), cache=cache)
+    return dataclasses.replace(split, data=data, dims=dataclasses.replace(split.dims, edge_dim=None), cache={})
 
 
 def _transformed(loaded: Any, transform: Any) -> Any:

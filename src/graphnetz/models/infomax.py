@@ -98,10 +98,10 @@ class InfomaxEncoder(nn.Module):
         free = [p for name, p in self.named_parameters() if not name.startswith("head")]
         losses = self._descend(free, lambda: self.infomax_loss(data), protocol)
         self.history = {"train_loss": losses}
-        if "nodes" in split.cache:
-            self._fit_head(split, protocol)
+        if split.unit == "node" and split.labels is not None:
+            self._fit_head(split, split.labels, protocol)
 
-    def _fit_head(self, split: Split, protocol: Protocol) -> None:
+    def _fit_head(self, split: Split, labels: Tensor, protocol: Protocol) -> None:
         from graphnetz.tasktypes import TASK_TYPES
 
         kind = TASK_TYPES["node_cls"]
@@ -110,7 +110,7 @@ class InfomaxEncoder(nn.Module):
         with torch.no_grad():
             z = self.encode(data)
         rows = z if packed else z[split.train]
-        target = split.cache["y"][data.node_id] if packed else split.cache["y"][split.train]
+        target = labels[data.node_id if packed else split.train]
         self._descend(list(self.head.parameters()), lambda: kind.criterion(self.head(rows), target), protocol)
 
     def _descend(self, parameters: list[nn.Parameter], loss_of: Any, protocol: Protocol) -> list[float]:

@@ -203,12 +203,12 @@ def design(split: Split) -> dict[str, np.ndarray]:
     x = _x(split.data)
     if isinstance(split.train, Pairs):
         return {part: x[split.part(part).index[0]] * x[split.part(part).index[1]] for part in _PARTS}
-    if "label" in split.cache:
+    if split.unit == "edge":
         return _edge_rows(split, x)
     if not isinstance(split.data, PackedGraphs):
         return {part: x[split.part(part).numpy()] for part in _PARTS}
-    if "nodes" in split.cache:
-        return {part: x[split.cache["nodes"][part].numpy()] for part in _PARTS}
+    if split.unit == "node" and split.dims.out_graph is None:
+        return {part: x[split.examples[part]] for part in _PARTS}
     pointers = split.data.node_ptr.numpy()
     sizes = np.diff(pointers)
     means = np.add.reduceat(x, pointers[:-1], axis=0) / sizes[:, None]

@@ -1,6 +1,6 @@
 """The vocabulary: small frozen records that every layer shares. No torch, pandas or matplotlib."""
 
-from graphnetz.records.cells import Cell, CellResult, Predictions, Status
+from graphnetz.records.cells import Cell, CellResult, Predictions, Status, recorded_protocol, recorded_protocols
 from graphnetz.records.graphs import GraphList
 from graphnetz.records.protocol import Plateau, Protocol
 from graphnetz.records.scores import ScoreTable
@@ -22,4 +22,6 @@ __all__ = [
     "Status",
     "Table",
     "Task",
+    "recorded_protocol",
+    "recorded_protocols",
 ]

@@ -5,10 +5,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-Replication = Literal["init", "resplit", "fold", "regenerate"]
-"""What a seed varies: initialisation on a fixed split, a fresh random split, a fold, fresh data."""
+from graphnetz._core.errors import UsageError
+
+Replication = Literal["init", "resplit", "fold", "regenerate", "unknown"]
+"""What a seed varies: initialisation on a fixed split, a fresh random split, a fold, fresh data.
+
+``unknown`` is for loaders with a seed that do not say: they are tested as if runs shared training data.
+"""
+REPLICATIONS: tuple[str, ...] = get_args(Replication)
+
+
+def check_replication(name: str | None) -> None:
+    """Refuse a word that no analysis knows."""
+    if name is not None and name not in REPLICATIONS:
+        raise UsageError(f"Unknown replication {name!r}. Known: {', '.join(REPLICATIONS)}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +28,8 @@ class DatasetCard:
     """Everything the product knows about a dataset before loading it.
 
     ``serves`` maps each task type the dataset can serve to its epoch budget; `LOADER_REGISTRY`,
-    `BENCHMARK_TASKS`, the listings and the documentation derive from it.
+    `BENCHMARK_TASKS`, the listings and the documentation derive from it. ``replication`` says what a
+    seed varies; None leaves it to the task type, which sees the data.
     """
 
     name: str
@@ -40,10 +53,14 @@ class DatasetCard:
     curated: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     mirror: tuple[str, ...] = ()
+    replication: Replication | None = None
+
+    def __post_init__(self) -> None:
+        check_replication(self.replication)
 
     @property
     def seeded(self) -> bool:
-        """Whether the loader takes the benchmark seed, so that every seed is a fresh sample."""
+        """Whether the loader takes the benchmark seed; what the seed varies is for ``replication`` to say."""
         return takes_seed(self.loader)
 
 
@@ -59,7 +76,8 @@ class Task:
     card
         The dataset's card, when it has one.
     replication
-        What a seed varies. None leaves it to the task type, which sees the data.
+        What a seed varies. None leaves it to the task type, which sees the data; where the loader takes a
+        seed, the data of two seeds is compared.
     metric
         Key of the headline metric; None takes the first one the task type declares.
     protocol
@@ -69,6 +87,9 @@ class Task:
         of a run asks for wins over both.
     graph
         Identity of the underlying graph: two tasks with the same one are dependent blocks.
+    after_split
+        ``(split, seed) -> split``, called with every split of this task: what changes the graph that models
+        see without changing what they are asked. Its code is part of a cell's key, as the loader's is.
     """
 
     name: str
@@ -83,6 +104,10 @@ class Task:
     category: str | None = None
     graph: str | None = None
     model_protocol: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
+    after_split: Callable[[Any, int], Any] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        check_replication(self.replication)
 
     @property
     def seeded(self) -> bool:

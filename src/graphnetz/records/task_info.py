@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz.metrics import label_of, lookup
 from graphnetz.records import CellResult
+from graphnetz.records.task import check_replication
 
-REPLICATIONS = ("init", "resplit", "fold", "regenerate")
-SHARED_DATA = frozenset({"resplit", "fold"})
-"""Replications whose runs share training data, so that the plain paired t-test is too bold."""
+SHARED_DATA = frozenset({"resplit", "fold", "unknown"})
+"""Replications whose runs share training data, or may: the plain paired t-test is too bold."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TaskInfo:
     greater_is_better
         Direction of the metric.
     replication
-        What a seed varies: ``init``, ``resplit``, ``fold`` or ``regenerate``.
+        What a seed varies: ``init``, ``resplit``, ``fold``, ``regenerate`` or ``unknown``.
     test_ratio
         n_test / n_train of one split, NaN when unknown.
     block
@@ -51,8 +51,7 @@ class TaskInfo:
     splits: int = 0
 
     def __post_init__(self) -> None:
-        if self.replication not in REPLICATIONS:
-            raise UsageError(f"Unknown replication {self.replication!r}. Known: {', '.join(REPLICATIONS)}.")
+        check_replication(self.replication)
         if not self.label:
             object.__setattr__(self, "label", label_of(self.metric))
 

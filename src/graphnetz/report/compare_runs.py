@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import UsageError
-from graphnetz.records import CellResult, Table
+from graphnetz.records import CellResult, Table, recorded_protocols
 from graphnetz.records.scores import split_means
 from graphnetz.records.task_info import SHARED_DATA, TaskInfo
 from graphnetz.report.jsonio import results_config
@@ -232,7 +232,9 @@ def merge_reports(
         tasks=tasks,
         models=tuple(models),
         seeds=seeds,
-        config=_common(reports) | {"merged": list(labels), "models": list(models), "tasks": list(tasks)},
+        config=_common(reports)
+        | recorded_protocols(cells.values())
+        | {"merged": list(labels), "models": list(models), "tasks": list(tasks)},
         absent={pair: why for pair, why in absent.items() if pair not in held},
         sections=_sections(reports),
         provenance=_provenance(reports),
@@ -269,8 +271,7 @@ def _common(reports: Sequence[BenchmarkReport]) -> dict[str, Any]:
     first = reports[0].config
     same = {k: v for k, v in first.items() if all(r.config.get(k) == v for r in reports) and k not in _DESCRIPTION}
     baselines = dict.fromkeys(name for report in reports for name in report.config.get("baselines") or ())
-    protocols = {t: p for report in reports for t, p in (report.config.get("protocols") or {}).items()}
-    return same | {"baselines": list(baselines)} | ({"protocols": protocols} if protocols else {})
+    return same | {"baselines": list(baselines)}
 
 
 def _provenance(reports: Sequence[BenchmarkReport]) -> dict[str, Any]:

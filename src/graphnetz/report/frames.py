@@ -11,7 +11,7 @@ import pandas as pd
 
 from graphnetz._core.errors import MissingExtraError
 from graphnetz.analysis.comparisons import CellStat, Comparison
-from graphnetz.records import CellResult
+from graphnetz.records import CellResult, recorded_protocols
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.stats import binomial_error
 
@@ -106,11 +106,15 @@ def both_frame(t: Sequence[Comparison], w: Sequence[Comparison]) -> pd.DataFrame
     )
 
 
-_COSTS = ("task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean")
+_COSTS = (
+    "task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean",
+    "own_settings",
+)  # fmt: skip
 
 
 def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
-    """Seconds, largest peak memory, parameters and epochs per (task, model)."""
+    """Seconds, largest peak memory, parameters and epochs per (task, model), and settings that only it has."""
+    own = recorded_protocols(results).get("model_protocols", {})
     groups: dict[tuple[str, str], list[CellResult]] = {}
     for result in results:
         groups.setdefault((result.task, result.model), []).append(result)
@@ -129,6 +133,7 @@ def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
                 max(memory, default=_NAN),
                 max((c.parameters for c in done), default=0),
                 sum(c.epochs for c in done) / len(done) if done else _NAN,
+                ", ".join(f"{key}={value}" for key, value in own.get(task, {}).get(model, {}).items()),
             )
         )
     return pd.DataFrame(rows, columns=list(_COSTS))

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphnetz._core.errors import DataError
 from graphnetz.analysis.scores import public_error
-from graphnetz.records import CellResult, Section
+from graphnetz.records import CellResult, Protocol, Section, recorded_protocol
 from graphnetz.records.task_info import TaskInfo
 
 if TYPE_CHECKING:
@@ -134,11 +134,13 @@ def load(source: str | Path) -> dict[str, Any]:
         tasks = {str(item["name"]): _task(item) for item in raw["tasks"]}
         models = tuple(map(str, raw["models"]))
         seeds = tuple(map(int, raw["seeds"]))
-        results = [_result(item, tasks) for item in raw["cells"]]
+        config = dict(raw.get("config", {}))
+        protocols = {(task, model): recorded_protocol(config, task, model) for task in tasks for model in models}
+        results = [_result(item, tasks, protocols) for item in raw["cells"]]
         return {
             "seeds": seeds,
             "histories": histories_of(results, tasks, models, seeds),
-            "config": dict(raw.get("config", {})),
+            "config": config,
             "ci_method": str(raw["ci_method"]),
             "bootstrap_n": int(raw["bootstrap_n"]),
             "bootstrap_seed": int(raw["bootstrap_seed"]),
@@ -189,7 +191,11 @@ def _float(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def _result(item: Mapping[str, Any], tasks: Mapping[str, TaskInfo]) -> CellResult:
+def _result(
+    item: Mapping[str, Any],
+    tasks: Mapping[str, TaskInfo],
+    protocols: Mapping[tuple[str, str], Protocol | None],
+) -> CellResult:
     info = tasks[item["task"]]
     return CellResult(
         key="",
@@ -210,6 +216,7 @@ def _result(item: Mapping[str, Any], tasks: Mapping[str, TaskInfo]) -> CellResul
         n_test=int(item.get("n_test", 0)),
         notes=tuple(map(str, item.get("notes", ()))),
         trace=tuple(dict(step) for step in item.get("trace", ())),
+        protocol=protocols.get((str(item["task"]), str(item["model"]))),
     )
 
 

@@ -163,6 +163,11 @@ def methods(report: BenchmarkReport) -> tuple[str, ...]:
             "too bold; verdicts use the corrected resampled t-test (Nadeau and Bengio 2003). Intervals in the table "
             "are the plain ones; summary.csv holds both."
         )
+    if any(info.replication == "unknown" for info in report.task_info.values()):
+        text.append(
+            "On tasks that do not state what a seed varies, runs are taken to share training data: the corrected test "
+            "decides there as well."
+        )
     if any(info.replication == "init" for info in report.task_info.values()):
         text.append(
             "On tasks with a fixed split a seed varies the initialisation only: the verdict speaks of that split, and "

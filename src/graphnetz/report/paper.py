@@ -11,6 +11,7 @@ from graphnetz._core.paths import atomic_write
 from graphnetz.analysis.verdicts import TEST_WORDS, names, seeds_word
 from graphnetz.report import escape
 from graphnetz.report.bibliography import bibtex, dataset_key, model_key
+from graphnetz.report.provenance import training
 from graphnetz.report.style import figure_files, lean_fonts
 from graphnetz.report.write import figure_plans, no_collector, pairwise_tex
 
@@ -22,6 +23,7 @@ _SEED = {
     "resplit": "a seed draws a new random split",
     "fold": "a seed takes one fold",
     "regenerate": "a seed draws fresh data from the generator",
+    "unknown": "what a seed varies was not stated",
 }
 _CITED = {"t": "student1908", "wilcoxon": "wilcoxon1945", "corrected_t": "nadeau2003"}
 _PROTOCOL = ("optimiser", "lr", "weight_decay", "epochs", "hidden_channels", "batch_size", "selection", "patience")
@@ -83,7 +85,7 @@ def methods_tex(report: BenchmarkReport, datasets: Mapping[str, tuple[str, str]]
         f"We trained {len(models)} models ({_joined(models)}) on {len(tasks)} tasks ({_joined(tasks)}) with "
         f"{seeds_word(len(table.seeds))} per cell ({escape.latex(_seeds(table.seeds))}).",
         *_replication(report),
-        *_protocol(report.config.get("protocols") or {}),
+        *_protocol(training(report.config)),
         _finished(report),
         f"We report means with 95\\,\\% {interval} intervals over seeds.",
     ]

@@ -23,7 +23,7 @@ _WORDS = {
     "mixed_environments": "Cells of several environments",
     "seconds_this_sitting": "Seconds of the last sitting",
 }
-_PROTOCOLS = "protocols"
+_PROTOCOLS = ("protocols", "model_protocols")
 
 
 def reproduce(report: BenchmarkReport, folder: Path | None = None) -> str:
@@ -34,7 +34,7 @@ def reproduce(report: BenchmarkReport, folder: Path | None = None) -> str:
         return f"graphnetz merge {parts} --out again"
     if folder is not None and (folder / "config.toml").is_file():
         return "graphnetz run config.toml --out again"
-    if not config.get(_PROTOCOLS):
+    if not config.get("protocols"):
         return ""
     names = ("tasks", "models", "seeds", "hidden_channels", "epochs")
     given = {name: jsonable(config[name]) for name in names if config.get(name) is not None}
@@ -46,11 +46,13 @@ def origin_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
     config: dict[str, Any] = jsonable(report.config)
     plain = jsonable(report.provenance)
     tables = []
-    settings = {key: value for key, value in config.items() if key != _PROTOCOLS and value not in (None, "", [], {})}
+    settings = {
+        key: value for key, value in config.items() if key not in _PROTOCOLS and value not in (None, "", [], {})
+    }
     if settings:
         tables.append(("Configuration", _key_values(settings, ours=True)))
-    if config.get(_PROTOCOLS):
-        tables.append(("Training by task", _protocols(config[_PROTOCOLS])))
+    if config.get("protocols"):
+        tables.append(("Training by task", _protocols(training(config))))
     loose = {key: value for key, value in plain.items() if not isinstance(value, Mapping) and value not in (None, [])}
     if loose:
         tables.append(("Run", _key_values(loose, ours=True)))
@@ -69,22 +71,33 @@ def origin_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
     return tables
 
 
+def training(config: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Protocols by task, and by ``task / model`` where a model had settings of its own.
+
+    Examples
+    --------
+    >>> training({"protocols": {"cora": {"lr": 0.1}}, "model_protocols": {"cora": {"GCN": {"lr": 0.2}}}})
+    {'cora': {'lr': 0.1}, 'cora / GCN': {'lr': 0.2}}
+    """
+    own = config.get("model_protocols") or {}
+    out: dict[str, Mapping[str, Any]] = {}
+    for task, protocol in (config.get("protocols") or {}).items():
+        out[task] = protocol
+        out |= {f"{task} / {model}": {**protocol, **values} for model, values in own.get(task, {}).items()}
+    return out
+
+
 def _costs(report: BenchmarkReport) -> Table:
     costs = report.costs()
-    columns = (
-        "Task",
-        "Model",
-        "Cells",
-        "Seconds per cell",
-        "Seconds in all",
-        "Peak MB",
-        "Parameters",
-        "Epochs",
-    )
-    names = ("task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean")
-    values = {name: costs[name].tolist() for name in names}
-    values["peak_memory"] = [round(value / 1e6, 1) for value in values["peak_memory"]]
-    return Table(columns, tuple(zip(*(values[name] for name in names), strict=True)))
+    costs["peak_memory"] = (costs["peak_memory"] / 1e6).round(1)
+    words = {
+        "task": "Task", "model": "Model", "cells": "Cells", "seconds_mean": "Seconds per cell",
+        "seconds_total": "Seconds in all", "peak_memory": "Peak MB", "parameters": "Parameters",
+        "epochs_mean": "Epochs",
+    }  # fmt: skip
+    if costs["own_settings"].any():
+        words["own_settings"] = "Own settings"
+    return Table(tuple(words.values()), tuple(zip(*(costs[name].tolist() for name in words), strict=True)))
 
 
 def _protocols(protocols: Mapping[str, Mapping[str, Any]]) -> Table:

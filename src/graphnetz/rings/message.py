@@ -8,74 +8,43 @@ graph of that split is perturbed: pairs, labels and parts stay as they are.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
-from graphnetz.records.graphs import GraphList
-from graphnetz.rings._batches import stream
-from graphnetz.rings.perturbations import PERTURBATIONS, perturb
+from graphnetz.rings.perturbations import PERTURBATIONS, Perturbation, perturb
 from graphnetz.tasktypes.base import Split
 from graphnetz.tasktypes.graphs import vocabulary
-from graphnetz.tasktypes.heads import EdgeHead
+from graphnetz.tasktypes.message import EDGE_VALUES, MessageGraph, without
 from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.pairs import Pairs
 
-_EDGE_VALUES = ("edge_attr", "edge_weight", "edge_type", "edge_id")
-
 
 @dataclass(frozen=True)
-class MessageLoader:
-    """A loader that leaves the data alone and has its splits perturbed; equal by content.
+class PerturbedMessages:
+    """What `Task.after_split` calls: perturb the message-passing graph of a split.
 
-    The engine calls `reshape` with every split it makes of the data.
+    The perturbation itself is a field, so that its code is part of a cell's key.
     """
 
-    loader: Callable[..., Any]
-    code: str
-    perturbation_seed: int = 0
+    perturbation: type[Perturbation]
+    seed: int = 0
     width: int | None = None
     vary: bool = False
+    before: Callable[[Split, int], Split] | None = None
 
-    def __call__(self, root: Any) -> Any:
-        """Load; the data is marked, so that runs under another perturbation are other runs."""
-        return self.marked(self.loader(root))
-
-    def marked(self, dataset: Any) -> Any:
-        """Return the dataset with the perturbation's name on it."""
-        label = f"{self.code} seed={self.perturbation_seed} width={self.width} vary={self.vary}"
-        if isinstance(dataset, Data):
-            out = copy.copy(dataset)
-            out.message_perturbation = label
-            return out
-        graphs = GraphList(
-            stream(dataset),
-            splits=getattr(dataset, "splits", None),
-            replication=getattr(dataset, "replication", "resplit"),
-        )
-        graphs.message_perturbation = label  # type: ignore[attr-defined]
-        return graphs
-
-    def reshape(self, split: Split, seed: int) -> Split:
-        """Perturb the message-passing graph of a split."""
-        number = self.perturbation_seed + (seed if self.vary else 0)
-        return perturb_split(split, self.code, seed=number, width=self.width)
-
-
-@dataclass(frozen=True)
-class SeededMessageLoader(MessageLoader):
-    """The same for a loader that receives the benchmark seed."""
-
-    def __call__(self, root: Any, *, seed: int) -> Any:  # type: ignore[override]
-        """Load for one benchmark seed."""
-        return self.marked(self.loader(root, seed=seed))
+    def __call__(self, split: Split, seed: int) -> Split:
+        """Perturb; ``vary`` draws a fresh perturbation for every benchmark seed."""
+        if self.before is not None:
+            split = self.before(split, seed)
+        number = self.seed + (seed if self.vary else 0)
+        return perturb_split(split, self.perturbation.code, seed=number, width=self.width)
 
 
 def perturb_split(split: Split, code: str, *, seed: int = 0, width: int | None = None) -> Split:
@@ -107,14 +76,13 @@ def perturb_split(split: Split, code: str, *, seed: int = 0, width: int | None =
     rewired = _rewired(split.data, code, seed=seed, options=options)
     data = split.data
     if isinstance(data, PackedGraphs):
-        edge = {key: value for key, value in data.edge.items() if key not in _EDGE_VALUES}
+        edge = {key: value for key, value in data.edge.items() if key not in EDGE_VALUES}
         data, x = dataclasses.replace(data, edge=edge), data.node["x"]
     else:
-        data = _without(data, _EDGE_VALUES[:-1])
+        data = without(data, EDGE_VALUES[:-1])
         x = data.x
     changed = _with_data(split, data, x, structural=True)
-    changed.cache["message"] = rewired
-    return changed
+    return dataclasses.replace(changed, message=rewired)
 
 
 def _structural(code: str) -> bool:
@@ -124,55 +92,12 @@ def _structural(code: str) -> bool:
 def _with_data(split: Split, data: Any, x: Tensor, *, structural: bool) -> Split:
     edge_dim = None if structural else split.dims.edge_dim
     dims = dataclasses.replace(split.dims, in_channels=x.size(1), vocabulary=vocabulary(x), edge_dim=edge_dim)
-    kept = {key: value for key, value in split.cache.items() if not key.startswith("batches_")}
-    return dataclasses.replace(split, data=data, dims=dims, cache=kept)
+    return dataclasses.replace(split, data=data, dims=dims, cache={})
 
 
-def _without(data: Data, keys: tuple[str, ...]) -> Data:
-    out = copy.copy(data)
-    for key in keys:
-        if key in out:
-            del out[key]
-    return out
-
-
-@dataclass(frozen=True)
-class Rewired:
-    """The message-passing graph of edge classification, beside the edges that are classified."""
-
-    edge_index: Tensor | None = None
-    packed: PackedGraphs | None = None
-
-    def install(self, model: Any) -> None:
-        """Have the model's encoder see this graph; its head still scores the original edges."""
-        if not isinstance(model, EdgeHead):
-            raise UsageError(
-                f"{type(model).__name__} reads the edges it classifies and the edges it passes messages along from one "
-                "list, so its graph cannot be perturbed. Use an encoder, or a feature perturbation: ef, cf, rf, sf."
-            )
-        model.encoder.register_forward_pre_hook(self._swap)
-
-    def _swap(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:  # noqa: ARG002
-        data, *rest = args
-        return self.view(data), *rest
-
-    def view(self, data: Data) -> Data:
-        """Return ``data`` with the edges that messages travel along."""
-        seen = _without(data, _EDGE_VALUES)
-        seen.edge_index = self.edge_index if self.packed is None else self._batch(data)
-        return seen
-
-    def _batch(self, data: Data) -> Tensor:
-        assert self.packed is not None
-        first = data.node_id[data.ptr[:-1]]
-        graphs = torch.searchsorted(self.packed.node_ptr, first, right=True) - 1
-        edges: Tensor = self.packed.select(graphs).edge_index
-        return edges
-
-
-def _rewired(data: Any, code: str, *, seed: int, options: dict[str, Any]) -> Rewired:
+def _rewired(data: Any, code: str, *, seed: int, options: dict[str, Any]) -> MessageGraph:
     if not isinstance(data, PackedGraphs):
-        return Rewired(edge_index=perturb(data, code, seed=seed, **options).edge_index)
+        return MessageGraph(edge_index=perturb(data, code, seed=seed, **options).edge_index)
     pieces = []
     for index in range(data.num_graphs):
         arcs = slice(int(data.edge_ptr[index]), int(data.edge_ptr[index + 1]))
@@ -181,4 +106,4 @@ def _rewired(data: Any, code: str, *, seed: int, options: dict[str, Any]) -> Rew
         pieces.append(perturb(graph, code, seed=seed, index=index, **options).edge_index)
     counts = torch.tensor([piece.size(1) for piece in pieces])
     edge_ptr = torch.cat([torch.zeros(1, dtype=torch.long), counts.cumsum(0)])
-    return Rewired(packed=PackedGraphs(data.node_ptr, edge_ptr, torch.cat(pieces, dim=1), {}, {}, {}))
+    return MessageGraph(packed=PackedGraphs(data.node_ptr, edge_ptr, torch.cat(pieces, dim=1), {}, {}, {}))

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from graphnetz.records import Task
 from graphnetz.records.graphs import GraphList
 from graphnetz.rings._batches import stream
-from graphnetz.rings.message import MessageLoader, SeededMessageLoader
+from graphnetz.rings.message import PerturbedMessages
 from graphnetz.rings.perturbations import PERTURBATIONS, perturb_dataset
 from graphnetz.rings.splits import SPLITS, share_splits
 
@@ -129,16 +129,16 @@ def perturb_task(
     is perturbed (`perturb_split`).
     """
     cls = PERTURBATIONS[code]
-    fields: dict[str, Any] = {"loader": task.loader, "code": code, "perturbation_seed": seed, "width": width}
     vary = vary and cls.random
-    loader: PerturbedLoader | MessageLoader
     if task.task_type == "link_pred" or (task.task_type == "edge_cls" and cls.mode in ("graph", "both")):
-        if code == "rf" and width is None:
-            fields["width"] = RANDOM_WIDTH
-        loader = (SeededMessageLoader if task.seeded else MessageLoader)(**fields, vary=vary)
-    elif task.seeded or vary:
-        fields |= {"test_share": test_share, "splits": max(splits, SPLITS)}
+        wide = RANDOM_WIDTH if code == "rf" and width is None else width
+        hook = PerturbedMessages(cls, seed, wide, vary, task.after_split)
+        return dataclasses.replace(task, name=f"{task.name}@{code}", after_split=hook, graph=task.block)
+    fields: dict[str, Any] = {
+        "loader": task.loader, "code": code, "perturbation_seed": seed, "width": width, "test_share": test_share,
+        "splits": max(splits, SPLITS),
+    }  # fmt: skip
+    loader = PerturbedLoader(**fields)
+    if task.seeded or vary:
         loader = SeededPerturbedLoader(**fields, vary=vary, forward=task.seeded)
-    else:
-        loader = PerturbedLoader(**fields, test_share=test_share, splits=max(splits, SPLITS))
     return dataclasses.replace(task, name=f"{task.name}@{code}", loader=loader, graph=task.block)

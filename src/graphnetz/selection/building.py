@@ -7,8 +7,8 @@ from typing import Any
 from graphnetz._core.errors import UsageError
 from graphnetz.selection.space import Configuration
 
-_CLASSES = {"GCN": "GCN", "GraphSAGE": "GraphSAGE", "GAT": "GAT", "GIN": "GIN"}
-"""Methods that are one class of ``torch_geometric.nn.models``."""
+_CLASSES = {"GCN": "stack.GCN", "GraphSAGE": "stack.GraphSAGE", "GAT": "stack.GAT", "GIN": "stack.GIN"}
+"""Methods that are one class of ``torch_geometric.nn.models``, and the registered model that the engine trains."""
 
 
 _WITHOUT_FEATURES = frozenset(
@@ -29,7 +29,7 @@ def engine_model(configuration: Configuration) -> Any:
     from graphnetz.models import MODELS
 
     method = configuration.method
-    spec = MODELS[f"stack.{method}" if method in _CLASSES else method]
+    spec = MODELS[_CLASSES.get(method, method)]
     settings = {}
     for key, value in configuration.settings:
         names = _RENAMED.get(key, {})
@@ -42,7 +42,7 @@ def build_model(configuration: Configuration, in_channels: int, out_channels: in
     if configuration.method in _CLASSES:
         from torch_geometric.nn import models
 
-        return getattr(models, _CLASSES[configuration.method])(**_arguments(configuration, in_channels, out_channels))
+        return getattr(models, configuration.method)(**_arguments(configuration, in_channels, out_channels))
     from graphnetz.models import MODELS
 
     if configuration.method not in MODELS:
@@ -73,7 +73,7 @@ def model_code(configuration: Configuration, in_channels: int, out_channels: int
 
 def _model_code(configuration: Configuration, in_channels: int, out_channels: int) -> str:
     if configuration.method in _CLASSES:
-        name = _CLASSES[configuration.method]
+        name = configuration.method
         arguments = ", ".join(f"{k}={v!r}" for k, v in _arguments(configuration, in_channels, out_channels).items())
         return f"from torch_geometric.nn.models import {name}\n\nmodel = {name}({arguments})\n"
     settings = ", ".join(f"({key!r}, {value!r})" for key, value in configuration.settings)

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from graphnetz._core.errors import UsageError
 from graphnetz._core.registry import Registry
 from graphnetz.metrics import METRICS
 from graphnetz.records import Replication, Task
+
+if TYPE_CHECKING:
+    from graphnetz.tasktypes.message import MessageGraph
 
 EncoderBuilder = Callable[[int, int, int], nn.Module]
 """``(in_channels, hidden_channels, out_channels) -> module`` returning one row per node."""
@@ -45,9 +48,27 @@ class Dims:
 class Split:
     """One seed's view of a dataset: the same object reaches encoders and predictors.
 
-    ``data`` is what models see (a graph, or packed graphs); ``train``, ``val`` and ``test`` say
-    which examples belong to which part, in the task type's own terms; ``targets`` holds the true
-    values per part as arrays.
+    Parameters
+    ----------
+    data
+        What models see: a graph, or packed graphs.
+    train, val, test
+        Which examples belong to which part, in the task type's own terms.
+    dims, metric, replication, n_train, n_test, kind, notes
+        Widths of the data, headline metric, what a seed varies, sizes, and what else there is to say.
+    targets
+        True values per part, one row per example.
+    examples
+        Ids of the examples per part, in the order of ``targets``: nodes, edges or graphs of the dataset, for
+        a pair a number made of its ends. The same example has the same id under every seed.
+    unit
+        What one example is.
+    labels
+        Labels of all nodes or edges of the dataset, for task types that train on a part of them.
+    message
+        The graph that messages travel along, where it is not that of ``data``.
+    cache
+        What can be made again from the other fields; emptying it changes no result.
     """
 
     data: Any
@@ -62,12 +83,16 @@ class Split:
     n_test: int
     kind: str = ""
     notes: tuple[str, ...] = ()
+    examples: dict[str, np.ndarray] = field(default_factory=dict)
+    unit: Literal["node", "edge", "pair", "graph"] = "graph"
+    labels: Tensor | None = None
+    message: MessageGraph | None = None
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Split:
         """Return a copy whose tensors live on ``device``; targets stay in NumPy."""
-        moved = {name: _moved(getattr(self, name), device) for name in ("data", "train", "val", "test", "cache")}
-        return dataclasses.replace(self, **moved)
+        names = ("data", "train", "val", "test", "labels", "message")
+        return dataclasses.replace(self, **{name: _moved(getattr(self, name), device) for name in names}, cache={})
 
     def part(self, name: str) -> Any:
         """Return the examples of ``"train"``, ``"val"`` or ``"test"``."""
@@ -153,13 +178,11 @@ def known_task_type(name: str) -> TaskType:
 
 
 def _moved(value: Any, device: torch.device) -> Any:
-    """Move tensors inside mappings, sequences, dataclasses and graphs."""
+    """Move tensors inside mappings, dataclasses and graphs."""
     if hasattr(value, "to"):
         return value.to(device)
     if isinstance(value, Mapping):
         return {key: _moved(item, device) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_moved(item, device) for item in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         changes = {f.name: _moved(getattr(value, f.name), device) for f in dataclasses.fields(value)}
         return dataclasses.replace(value, **changes)

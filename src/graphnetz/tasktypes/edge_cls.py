@@ -45,7 +45,8 @@ class EdgeClassification(TaskType):
         parts: dict[str, Any]
         if len(graphs) == 1:
             data = packed.select(torch.zeros(1, dtype=torch.long))
-            parts, edges, replication = *_by_edge(data.edge_index, label.numel(), seed), "resplit"
+            edges, replication = _by_edge(data.edge_index, seed), "resplit"
+            parts = dict(edges)
         else:
             given = given_split(dataset, seed)
             parts, replication = given if given is not None else (random_split(len(graphs), seed), "resplit")
@@ -64,7 +65,9 @@ class EdgeClassification(TaskType):
             targets={part: to_numpy(label[index]) for part, index in edges.items()},
             n_train=edges["train"].numel(),
             n_test=edges["test"].numel(),
-            cache={"label": label},
+            examples={part: to_numpy(index) for part, index in edges.items()},
+            unit="edge",
+            labels=label,
         )  # fmt: skip
 
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
@@ -81,10 +84,10 @@ class EdgeClassification(TaskType):
             yield split.data.select(index)
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
-        out, label = model(batch), split.cache["label"]
+        assert split.labels is not None
         if isinstance(split.data, PackedGraphs):
-            return self.criterion(out, label[batch.edge_id])
-        return self.criterion(out[split.train], label[split.train])
+            return self.criterion(model(batch), split.labels[batch.edge_id])
+        return self.criterion(model(batch)[split.train], split.labels[split.train])
 
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(score, target)
@@ -96,7 +99,7 @@ class EdgeClassification(TaskType):
         return evaluation_outputs(split, parts, model)
 
 
-def _by_edge(edge_index: Tensor, count: int, seed: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _by_edge(edge_index: Tensor, seed: int) -> dict[str, Tensor]:
     """Random 80/10/10 of node pairs; both directions of a pair stay together."""
     low, high = edge_index.min(0).values, edge_index.max(0).values
     _, pair = torch.unique(low * (int(edge_index.max()) + 1) + high, return_inverse=True)
@@ -108,10 +111,8 @@ def _by_edge(edge_index: Tensor, count: int, seed: int) -> tuple[dict[str, Any],
     first, second = int(total * 0.8), int(total * 0.9)
     if first < 1 or second <= first or second >= total:
         raise DataError(f"Edge classification on one graph needs at least 10 distinct edges, got {total}.")
-    edges = {
+    return {
         "train": (rank < first).nonzero().squeeze(1),
         "val": ((rank >= first) & (rank < second)).nonzero().squeeze(1),
         "test": (rank >= second).nonzero().squeeze(1),
     }
-    del count
-    return edges, edges

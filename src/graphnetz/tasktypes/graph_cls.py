@@ -44,6 +44,7 @@ class GraphClassification(GraphLevel):
             metric="auc" if many else "acc",
             replication=replication,
             targets={part: to_numpy(y[index]) for part, index in parts.items()},
+            examples={part: to_numpy(index) for part, index in parts.items()},
             n_train=parts["train"].numel(),
             n_test=parts["test"].numel(),
             kind="multi" if many else "single",

@@ -35,6 +35,7 @@ class GraphRegression(GraphLevel):
             metric="mae",
             replication=replication,
             targets={part: to_numpy(y[index]) for part, index in parts.items()},
+            examples={part: to_numpy(index) for part, index in parts.items()},
             n_train=parts["train"].numel(),
             n_test=parts["test"].numel(),
         )

@@ -45,12 +45,12 @@ class MultiRegression(GraphLevel):
             targets={},
             n_train=parts["train"].numel(),
             n_test=parts["test"].numel(),
+            unit="node",
         )
         for part in ("train", "val", "test"):
             batches = evaluation_batches(split, part)
             split.targets[part] = torch.cat([_joint(b.y_node, b.y_graph, b.batch) for b in batches]).numpy()
-            sizes = torch.cat([b.ptr[1:] - b.ptr[:-1] for b in batches])
-            split.cache[f"first_{part}"] = (sizes.cumsum(0) - sizes).numpy()
+            split.examples[part] = torch.cat([b.node_id for b in batches]).numpy()
         return split
 
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
@@ -71,7 +71,9 @@ class MultiRegression(GraphLevel):
     def measure(
         self, split: Split, part: str, score: np.ndarray, keys: tuple[str, ...] | None = None
     ) -> dict[str, float]:
-        target, first, nodes = split.targets[part], split.cache[f"first_{part}"], split.dims.out_channels
+        target, nodes = split.targets[part], split.dims.out_channels
+        sizes = split.data.node_ptr.diff()[split.part(part)]
+        first = (sizes.cumsum(0) - sizes).cpu().numpy()
         values = {}
         for key in keys if keys is not None else self.keys(split):
             compute = METRICS[key].compute

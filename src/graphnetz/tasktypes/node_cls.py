@@ -65,7 +65,9 @@ class NodeClassification(TaskType):
             n_train=parts["train"].numel(),
             n_test=parts["test"].numel(),
             kind="multi" if many else "single",
-            cache={"nodes": parts, "y": y},
+            examples={part: to_numpy(index) for part, index in parts.items()},
+            unit="node",
+            labels=y,
         )
 
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
@@ -82,11 +84,12 @@ class NodeClassification(TaskType):
             yield split.data.select(index)
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
+        assert split.labels is not None
         if isinstance(split.data, PackedGraphs):
-            return self.criterion(model(batch), split.cache["y"][batch.node_id])
+            return self.criterion(model(batch), split.labels[batch.node_id])
         field = restricted(model, split)
         out = model(batch)[split.train] if field is None else model(field)
-        return self.criterion(out, split.cache["y"][split.train])
+        return self.criterion(out, split.labels[split.train])
 
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
         if target.dim() == 2:

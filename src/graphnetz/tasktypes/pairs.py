@@ -22,6 +22,12 @@ class Pairs:
     def __len__(self) -> int:
         return self.index.size(1)
 
+    def ids(self, num_nodes: int) -> np.ndarray:
+        """One number per pair, made of its ends and its relation: the same under every seed."""
+        head, tail = self.index.cpu().numpy()
+        above = 0 if self.relation is None else self.relation.cpu().numpy() * num_nodes
+        return np.asarray((above + head) * num_nodes + tail, dtype=np.int64)
+
 
 def labelled(
     positive: np.ndarray, negative: np.ndarray, relation: tuple[np.ndarray, np.ndarray] | None = None

@@ -73,7 +73,8 @@ class SampledNodes(NodeClassification):
                 yield batch
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
-        return self.criterion(model(batch)[: batch.seeds.numel()], split.cache["y"][batch.seeds])
+        assert split.labels is not None
+        return self.criterion(model(batch)[: batch.seeds.numel()], split.labels[batch.seeds])
 
     def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
         with _whole(model, split):

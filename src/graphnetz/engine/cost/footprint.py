@@ -24,7 +24,7 @@ from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import generator, seed_everything, training_context
 from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory
 from graphnetz.engine.plan import GraphSize, Plan
-from graphnetz.engine.worker import Workbench, without_edge_attributes
+from graphnetz.engine.worker import Workbench, build_model
 from graphnetz.records import Cell, CellResult
 from graphnetz.tasktypes import TASK_TYPES, Split, TaskType
 from graphnetz.tasktypes.pairs import Pairs
@@ -110,12 +110,9 @@ class Footprint:
         """Return a result whose only metric is ``bytes``."""
         spec, kind = self.workbench.specs[cell.model], TASK_TYPES[self.workbench.tasks[cell.task].task_type]
         with training_context(cell.seed, dtype=cell.protocol.dtype):
-            split = self.workbench.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
-            if not cell.protocol.edge_attributes:
-                split = without_edge_attributes(split)
+            split = self.workbench.seen_by(cell)
             seed_everything(cell.seed)
-            model = spec.build(kind.name, split.dims, cell.protocol.hidden_channels)
-            model = model.to(getattr(torch, cell.protocol.dtype)).train()
+            model = build_model(kind, spec, split, cell.protocol).train()
             peaks = [step_bytes(kind, model, small_split(split, *probe)) for probe in _PROBES]
         metrics = {"bytes": extrapolate(peaks, self.sizes[cell.task])}
         return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="none", metrics=metrics)
@@ -150,7 +147,8 @@ def small_split(split: Split, nodes: int, arcs: int) -> Split:
         relation = None if split.train.relation is None else split.train.relation[chosen]
         pairs = Pairs(torch.from_numpy(rng.integers(0, nodes, (2, count))), split.train.label[chosen], relation)
         return dataclasses.replace(split, data=small, train=pairs, cache={})
-    return dataclasses.replace(split, data=small, train=torch.arange(nodes), cache={"y": split.cache["y"][rows]})
+    labels = None if split.labels is None else split.labels[rows]
+    return dataclasses.replace(split, data=small, train=torch.arange(nodes), labels=labels, cache={})
 
 
 def step_bytes(kind: TaskType, model: Any, split: Split) -> int:

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.registry import Registry
-from graphnetz.engine.identity.source_text import code_facts, source_of
 
 _SKIPPED = {
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__",
@@ -53,11 +52,12 @@ def code_hash(obj: Any) -> str | Unhashable:
     """Return a hash of a class, function, instance or plain value that changes when its behaviour can.
 
     The walk covers a class, its bases and the functions they call, as far as they are in the same
-    top-level package or in the user's own files: source without comments and docstrings where it
-    is available and true, bytecode and constants otherwise; defaults, values closed over, partial
-    arguments, class attributes, and constants the code refers to. Other installed packages, and
+    top-level package or in the user's own files: the compiled code, which is what runs whatever became of
+    its file, without docstrings, file names and line numbers; defaults, attributes, values closed over,
+    partial arguments, class attributes, and constants the code refers to. Other installed packages, and
     those whose version the environment records (torch, NumPy, ...), take part by name. Anything
-    without a stable description gives `Unhashable`.
+    without a stable description gives `Unhashable`. Another minor version of Python compiles to other code,
+    hence to other hashes.
     """
     roots = {_top(item) for item in _callables(obj)}
     try:
@@ -154,9 +154,10 @@ class _Walk:
         if not self._own(obj):
             yield from ("function", _name(obj))
             return
-        source = source_of(obj.__code__)
-        yield from ("source", source) if source is not None else ("code", repr(code_facts(obj.__code__)))
+        yield from ("code", repr(_compiled(obj.__code__)))
         yield from (self.digest(obj.__defaults__), self.digest(obj.__kwdefaults__))
+        for name, value in sorted(vars(obj).items()):  # what a decorator left on it
+            yield from (name, self._leniently(name, value))
         for name, cell in zip(obj.__code__.co_freevars, obj.__closure__ or (), strict=True):
             yield name
             try:
@@ -191,7 +192,7 @@ class _Walk:
 
     def _instance(self, obj: Any) -> Iterator[str]:
         if hasattr(obj, "py_func"):  # a compiled kernel
-            yield from ("kernel", self.digest(obj.py_func))
+            yield from ("kernel", self.digest(obj.py_func), repr(getattr(obj, "targetoptions", "")))
             return
         if type(obj).__module__.partition(".")[0] == "torch" and hasattr(obj, "detach"):
             from graphnetz.engine.identity.data import fingerprint
@@ -295,6 +296,29 @@ def _taken(module: types.ModuleType, names: list[str]) -> Iterator[tuple[str, An
             found = getattr(module, part)
             if not isinstance(found, types.ModuleType):
                 yield part, found
+
+
+def _compiled(code: types.CodeType) -> tuple[Any, ...]:
+    """Everything of a code object that decides what it does."""
+    constants = code.co_consts
+    named = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
+    if named and constants and isinstance(constants[0], str):
+        constants = (None, *constants[1:])  # a docstring; where there is none its place is taken by None
+    return (
+        code.co_name, code.co_code.hex(), tuple(map(_constant, constants)), code.co_names, code.co_varnames,
+        code.co_freevars, code.co_cellvars, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
+        code.co_flags, code.co_exceptiontable.hex(),
+    )  # fmt: skip
+
+
+def _constant(item: Any) -> Any:
+    if isinstance(item, types.CodeType):
+        return _compiled(item)
+    if isinstance(item, frozenset):
+        return ("frozenset", *sorted(repr(_constant(part)) for part in item))
+    if isinstance(item, tuple):
+        return ("tuple", *map(_constant, item))
+    return (type(item).__name__, repr(item))
 
 
 def _names(code: types.CodeType) -> set[str]:

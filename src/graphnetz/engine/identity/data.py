@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import DataError
+from graphnetz.records import Replication
+
+_PARTS_OF_A_SPLIT = ("train_", "val_", "valid_", "test_")
 
 
 def fingerprint(dataset: Any) -> str:
@@ -20,6 +23,49 @@ def fingerprint(dataset: Any) -> str:
     state = hashlib.blake2b(digest_size=20)
     _add(state, dataset)
     return state.hexdigest()
+
+
+def seed_effect(first: Any, second: Any) -> Replication | None:
+    """What a seed varies, judged by the data that a loader returned for two seeds.
+
+    Parameters
+    ----------
+    first, second
+        The data of two seeds.
+
+    Returns
+    -------
+    str or None
+        ``resplit`` where only masks, split lists or the order of graphs differ, ``regenerate`` where the
+        graphs do, ``unknown`` where that cannot be told (a split by edges changes the graph, too), None where
+        the data is the same.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> edges, y = torch.tensor([[0, 1], [1, 0]]), torch.arange(4)
+    >>> one, other = (Data(x=y[:, None], edge_index=edges, y=y, train_mask=y < n) for n in (2, 3))
+    >>> seed_effect(one, other)
+    'resplit'
+    """
+    from graphnetz.tasktypes.graphs import as_graphs  # needs torch, which listing results does not
+
+    try:
+        if fingerprint(first) == fingerprint(second):
+            return None
+        graphs = [[graph.to_dict() for graph in as_graphs(data, "Comparing two seeds")] for data in (first, second)]
+        content = [sorted(fingerprint(_without_split(graph)) for graph in item) for item in graphs]
+    except DataError:
+        return "unknown"
+    if content[0] == content[1]:
+        return "resplit"
+    by_edges = any(key.startswith(_PARTS_OF_A_SPLIT) and "edge" in key for key in graphs[0][0])
+    return "unknown" if by_edges else "regenerate"
+
+
+def _without_split(graph: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in graph.items() if not key.startswith(_PARTS_OF_A_SPLIT)}
 
 
 def _add(state: Any, value: Any) -> None:

@@ -13,12 +13,11 @@ from graphnetz._core.errors import DataError
 from graphnetz.engine.identity.code import Unhashable, code_hash
 from graphnetz.engine.identity.data import fingerprint
 from graphnetz.engine.store.codec import plain
+from graphnetz.engine.store.schema import KEY_VERSION
 from graphnetz.models import ModelSpec
 from graphnetz.records import Protocol, Task
 
 __all__ = ["CellKeys", "Unhashable", "code_hash", "content_key", "fingerprint"]
-
-KEY_VERSION = 1
 
 
 def content_key(
@@ -81,7 +80,7 @@ class CellKeys:
         self.fingerprints: dict[str, str] = {}
         self.notes: list[str] = []
         self._search = {"search": dict(search)} if search else {}
-        self._models: dict[int, tuple[ModelSpec, str]] = {}
+        self._codes: dict[int, tuple[Any, str]] = {}
         self._protocols: dict[int, tuple[Protocol, dict[str, Any]]] = {}
         self._run = uuid.uuid4().hex
 
@@ -98,16 +97,31 @@ class CellKeys:
 
     def cell(self, task: Task, data_key: str, model: str, spec: ModelSpec, protocol: Protocol, seed: int) -> str:
         """Return the content key of one cell."""
+        hook = task.after_split
         return content_key(
             task=task.name,
             task_type=task.task_type,
             dataset=data_key,
             model=model,
-            model_hash=self._model(model, spec),
+            model_hash=self._code(f"Model {model!r}", spec, (spec.cls, spec.factory, dict(spec.kwargs))),
             protocol=self._plain(protocol),
             seed=seed,
-            extra={**self._search, "metric": task.metric or "", "replication": task.replication or ""},
+            extra={
+                **self._search,
+                "metric": task.metric or "",
+                "replication": task.replication or "",
+                "after_split": "" if hook is None else self._code(f"after_split of task {task.name!r}", hook, hook),
+            },
         )
+
+    def _code(self, what: str, owner: Any, facts: Any) -> str:
+        """Hash of ``facts``, computed once for each owner; where there is none, one that only this run knows."""
+        if id(owner) not in self._codes:
+            described = code_hash(facts)
+            if isinstance(described, Unhashable):
+                described = self._only_now(what, described.reason)
+            self._codes[id(owner)] = (owner, described)
+        return self._codes[id(owner)][1]
 
     def _plain(self, protocol: Protocol) -> dict[str, Any]:
         """Many cells share one protocol object; turning it into plain values is the slow part of a key."""
@@ -128,14 +142,6 @@ class CellKeys:
             return self._only_now(f"The loader of task {task.name!r}", described.reason)
         checksum = dict(task.card.checksum) if task.card is not None else {}
         return hashlib.sha256(json.dumps([described, checksum], sort_keys=True).encode()).hexdigest()[:40]
-
-    def _model(self, name: str, spec: ModelSpec) -> str:
-        if id(spec) not in self._models:
-            described = code_hash((spec.cls, spec.factory, dict(spec.kwargs)))
-            if isinstance(described, Unhashable):
-                described = self._only_now(f"Model {name!r}", described.reason)
-            self._models[id(spec)] = (spec, described)
-        return self._models[id(spec)][1]
 
     def _only_now(self, what: str, reason: str) -> str:
         note = f"{what} has no stable hash: {reason.rstrip('.')}. Its cells belong to this run and cannot be resumed."

@@ -18,17 +18,15 @@ from graphnetz.engine.store.codec import dump_json
 from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
 from graphnetz.engine.store.owners import owner_is_dead
 from graphnetz.engine.store.rows import (
+    ASSIGNMENTS,
     RESULT_COLUMNS,
-    SETTABLE,
-    cell_from_row,
     detail_values,
-    finish_statement,
-    finish_values,
+    protocol_from_body,
     protocol_row,
     result_from_row,
     result_values,
 )
-from graphnetz.records import Cell, CellResult, Section
+from graphnetz.records import Cell, CellResult, Protocol, Section
 
 _CHUNK = 500
 _DONE = "('ok', 'failed', 'diverged', 'timeout', 'oom')"
@@ -82,13 +80,22 @@ class Store:
 
     @classmethod
     def create(cls, folder: str | Path) -> Store:
-        """Open the store of a run folder for writing; make both when they are not there."""
+        """Open the store of a run folder to plan cells in it; make both when they are not there."""
         path = store_file(folder)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"Cannot make the folder {str(path.parent)!r}: {error.strerror}.") from error
-        return cls(path)
+        store = cls(path)
+        made = schema.edition(store.db)
+        if made != schema.KEY_VERSION:
+            store.checkpoint_to_one_file()
+            store.close()
+            raise StoreError(
+                f"The run in {str(folder)!r} has cells of edition {made}, and this is edition {schema.KEY_VERSION}: "
+                "it can be read, reported and exported, but not resumed. Give another folder."
+            )
+        return store
 
     @classmethod
     def open(cls, folder: str | Path, *, readonly: bool = False) -> Store:
@@ -193,10 +200,17 @@ class Store:
 
     def cells(self) -> Iterator[Cell]:
         """Yield the planned cells in plan order."""
-        statement = "SELECT key, task, model, seed, body FROM cells JOIN protocols ON hash = protocol ORDER BY position"
+        protocols = self._protocols()
         with plain_errors(self.path):
-            for row in self.db.execute(statement):
-                yield cell_from_row(row)
+            rows = self.db.execute("SELECT key, task, model, seed, protocol FROM cells ORDER BY position")
+            for key, task, model, seed, name in rows:
+                yield Cell(key, task, model, seed, protocols[name])
+
+    def _protocols(self) -> dict[str, Protocol]:
+        """Protocols by hash: many cells share one object."""
+        with plain_errors(self.path):
+            rows = self.db.execute("SELECT hash, body FROM protocols").fetchall()
+        return {name: protocol_from_body(body) for name, body in rows}
 
     def missing(self, keys: Iterable[str]) -> list[str]:
         """Return the keys without a result, in the given order."""
@@ -225,12 +239,8 @@ class Store:
 
     def finish(self, owner: str, result: CellResult) -> bool:
         """Write a result with its history, if ``owner`` still holds the cell; otherwise change nothing."""
-        details = detail_values(result)
         with self._write() as db:
-            done = db.execute(finish_statement(), finish_values(result, owner)).rowcount == 1
-            if done and any(blob is not None for blob in details):
-                db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
-            return done
+            return _end(db, result, "owner = ? AND status = 'running'", owner)
 
     def release(self, owner: str) -> int:
         """Give back everything ``owner`` holds unfinished."""
@@ -261,12 +271,11 @@ class Store:
     def reset(self, keys: Iterable[str]) -> int:
         """Forget the results of ``keys`` so that they run again; return how many had one."""
         rows = [(key,) for key in keys]
-        columns = ", ".join(f"{name} = ?" for name in SETTABLE)
         blank = ("pending", *result_values(CellResult("", "", "", 0))[1:])
         with self._write() as db:
             before = db.total_changes
             db.executemany(
-                f"UPDATE cells SET {columns}, finished_at = NULL WHERE key = ? AND status IN {_DONE}",  # noqa: S608
+                f"UPDATE cells SET {ASSIGNMENTS}, finished_at = NULL WHERE key = ? AND status IN {_DONE}",  # noqa: S608
                 [(*blank, *row) for row in rows],
             )
             count = db.total_changes - before
@@ -275,20 +284,8 @@ class Store:
 
     def adopt(self, results: Iterable[CellResult]) -> int:
         """Take over results made elsewhere for planned cells that have none yet; return how many."""
-        assignments = ", ".join(f"{name} = ?" for name in SETTABLE)
-        count = 0
         with self._write() as db:
-            for result in results:
-                cursor = db.execute(
-                    f"UPDATE cells SET {assignments}, owner = NULL, lease = NULL, finished_at = ? "  # noqa: S608
-                    "WHERE key = ? AND status = 'pending'",
-                    (*result_values(result), time.time(), result.key),
-                )
-                if cursor.rowcount == 1:
-                    count += 1
-                    db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)",
-                               (result.key, *detail_values(result)))  # fmt: skip
-        return count
+            return sum([_end(db, result, "status = 'pending'") for result in results])
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -297,7 +294,8 @@ class Store:
 
         Without ``histories`` the compressed curves, traces and predictions are left on disk.
         """
-        columns = ", ".join(f"cells.{name}" for name in RESULT_COLUMNS)
+        protocols = self._protocols()
+        columns = ", ".join(f"cells.{name}" for name in (*RESULT_COLUMNS, "protocol"))
         source = "cells"
         if histories:
             columns += ", history, trace, predictions"
@@ -306,13 +304,13 @@ class Store:
         with plain_errors(self.path):
             if keys is None:
                 for row in self.db.execute(f"{statement} ORDER BY position"):
-                    yield result_from_row(row)
+                    yield result_from_row(row, protocols)
                 return
             for start in range(0, len(keys), _CHUNK):
                 part = list(keys[start : start + _CHUNK])
                 marks = ",".join("?" * len(part))
                 found = {row[0]: row for row in self.db.execute(f"{statement} AND cells.key IN ({marks})", part)}
-                yield from (result_from_row(found[key]) for key in part if key in found)
+                yield from (result_from_row(found[key], protocols) for key in part if key in found)
 
     def counts(self) -> Counter[str]:
         """Return the number of cells by status, ``pending`` and ``running`` included."""
@@ -378,16 +376,6 @@ class Store:
             rows = self.db.execute("SELECT body FROM sections ORDER BY position").fetchall()
         return [Section.from_json(json.loads(row[0])) for row in rows]
 
-    @property
-    def sections(self) -> list[Section]:
-        """The sections kept so far."""
-        return self.read_sections()
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """The values kept so far."""
-        return self.read_meta()
-
     def checkpoint_to_one_file(self) -> bool:
         """Fold the journal into the file so that the run is one file; False while others have it open."""
         try:
@@ -404,6 +392,19 @@ class Store:
             if "locked" in str(error):
                 return False
             raise
+
+
+def _end(db: sqlite3.Connection, result: CellResult, condition: str, *values: str) -> bool:
+    """Write a result with its details where the cell still fulfils ``condition``."""
+    cursor = db.execute(
+        f"UPDATE cells SET {ASSIGNMENTS}, owner = NULL, lease = NULL, finished_at = ? "  # noqa: S608 (our own names)
+        f"WHERE key = ? AND {condition}",
+        (*result_values(result), time.time(), result.key, *values),
+    )
+    details = detail_values(result)
+    if cursor.rowcount == 1 and any(blob is not None for blob in details):
+        db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
+    return cursor.rowcount == 1
 
 
 def _has_journal(path: Path) -> bool:

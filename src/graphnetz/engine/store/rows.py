@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphnetz.engine.store.codec import (
@@ -20,7 +19,7 @@ from graphnetz.engine.store.codec import (
     unpack_json,
     unpack_predictions,
 )
-from graphnetz.records import Cell, CellResult, Protocol
+from graphnetz.records import CellResult, Protocol
 
 RESULT_COLUMNS = (
     "key", "task", "model", "seed", "status", "metric", "value", "greater_is_better", "metrics", "epochs",
@@ -28,6 +27,7 @@ RESULT_COLUMNS = (
     "notes",
 )  # fmt: skip
 SETTABLE = RESULT_COLUMNS[4:]
+ASSIGNMENTS = ", ".join(f"{name} = ?" for name in SETTABLE)
 
 
 def protocol_row(protocol: Protocol) -> tuple[str, str]:
@@ -36,32 +36,14 @@ def protocol_row(protocol: Protocol) -> tuple[str, str]:
     return hashlib.sha256(body.encode()).hexdigest()[:16], body
 
 
-def cell_from_row(row: Sequence[Any]) -> Cell:
-    """Rebuild a planned cell from (key, task, model, seed, protocol text)."""
-    key, task, model, seed, body = row
-    return Cell(key, task, model, seed, Protocol().replace(**json.loads(body)))
+def protocol_from_body(body: str) -> Protocol:
+    """Rebuild from `protocol_row`."""
+    return Protocol().replace(**json.loads(body))
 
 
 def result_values(result: CellResult) -> tuple[Any, ...]:
     """Values of the columns `SETTABLE`; NaN becomes NULL."""
-    return (
-        result.status,
-        result.metric,
-        _null(result.value),
-        int(result.greater_is_better),
-        dump_metrics(result.metrics),
-        int(result.epochs),
-        None if result.best_epoch is None else int(result.best_epoch),
-        _null(result.seconds),
-        _null(result.peak_memory),
-        int(result.parameters),
-        result.error,
-        result.environment,
-        result.replication,
-        int(result.n_train),
-        int(result.n_test),
-        dump_json(result.notes),
-    )
+    return tuple(_DUMP.get(name, _same)(getattr(result, name)) for name in SETTABLE)
 
 
 def detail_values(result: CellResult) -> tuple[bytes | None, bytes | None, bytes | None]:
@@ -69,48 +51,18 @@ def detail_values(result: CellResult) -> tuple[bytes | None, bytes | None, bytes
     return pack_history(result.history), pack_json(list(result.trace)), pack_predictions(result.predictions)
 
 
-def finish_statement() -> str:
-    """Return the owner-checked update that ends a cell."""
-    columns = ", ".join(f"{name} = ?" for name in SETTABLE)
-    return (
-        f"UPDATE cells SET {columns}, owner = NULL, lease = NULL, finished_at = ? "  # noqa: S608 (our own names)
-        "WHERE key = ? AND owner = ? AND status = 'running'"
-    )
-
-
-def finish_values(result: CellResult, owner: str) -> tuple[Any, ...]:
-    """Values for `finish_statement`."""
-    return (*result_values(result), time.time(), result.key, owner)
-
-
-def result_from_row(row: Sequence[Any]) -> CellResult:
-    """Rebuild a result from `RESULT_COLUMNS`, optionally followed by the three detail blobs."""
-    (key, task, model, seed, status, metric, _, greater, metrics, epochs, best, seconds, memory, parameters, error,
-     environment, replication, n_train, n_test, notes) = row[: len(RESULT_COLUMNS)]  # fmt: skip
-    blobs = tuple(row[len(RESULT_COLUMNS) :]) or (None, None, None)
+def result_from_row(row: Sequence[Any], protocols: Mapping[str, Protocol]) -> CellResult:
+    """Rebuild a result from `RESULT_COLUMNS` and the hash of its protocol, optionally followed by the detail blobs."""
+    count = len(RESULT_COLUMNS)
+    values = {name: _LOAD.get(name, _same)(value) for name, value in zip(RESULT_COLUMNS, row, strict=False)}
+    del values["value"]
+    history, trace, predictions = row[count + 1 :] or (None, None, None)
     return CellResult(
-        key=key,
-        task=task,
-        model=model,
-        seed=seed,
-        status=status,
-        metric=metric,
-        greater_is_better=bool(greater),
-        metrics=load_metrics(metrics),
-        history=unpack_history(blobs[0]),
-        epochs=epochs,
-        best_epoch=best,
-        seconds=_nan(seconds),
-        peak_memory=_nan(memory),
-        parameters=parameters,
-        error=error,
-        environment=environment,
-        replication=replication,
-        n_train=n_train,
-        n_test=n_test,
-        trace=tuple(unpack_json(blobs[1]) or ()),
-        notes=tuple(json.loads(notes)),
-        predictions=unpack_predictions(blobs[2]),
+        **values,
+        history=unpack_history(history),
+        trace=tuple(unpack_json(trace) or ()),
+        predictions=unpack_predictions(predictions),
+        protocol=protocols.get(row[count]),
     )
 
 
@@ -120,3 +72,22 @@ def _null(value: float) -> float | None:
 
 def _nan(value: float | None) -> float:
     return math.nan if value is None else float(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_DUMP: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("value", "seconds", "peak_memory"), _null),
+    **dict.fromkeys(("greater_is_better", "epochs", "parameters", "n_train", "n_test"), int),
+    "best_epoch": lambda epoch: None if epoch is None else int(epoch),
+    "metrics": dump_metrics,
+    "notes": dump_json,
+}
+_LOAD: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("seconds", "peak_memory"), _nan),
+    "greater_is_better": bool,
+    "metrics": load_metrics,
+    "notes": lambda text: tuple(json.loads(text)),
+}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 
 from graphnetz._core.errors import StoreError
 
 APPLICATION_ID = 0x474E545A  # "GNTZ": tells our files from any other SQLite file
 SCHEMA_VERSION = 1
+KEY_VERSION = 2
+"""Edition of the content keys. A store of another one is read, not resumed: none of its cells would be found."""
 FINISHED = ("ok", "failed", "diverged", "timeout", "oom")
 MAX_VALUE_BYTES = 512 * 2**20
 
@@ -54,27 +58,26 @@ CREATE: Sequence[str] = (
         predictions BLOB
     )""",
     "CREATE TABLE sections(name TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE edition(keys INTEGER NOT NULL)",
+    f"INSERT INTO edition VALUES ({KEY_VERSION})",  # noqa: S608 (our own number)
 )
 
 MIGRATIONS: dict[int, Sequence[str]] = {}
 """Statements that lead from the given version to the next one."""
 
-# fmt: off
-COLUMNS: Mapping[str, frozenset[str]] = {
-    "meta": frozenset({"name", "value"}),
-    "protocols": frozenset({"hash", "body"}),
-    "environments": frozenset({"key", "body"}),
-    "cells": frozenset(
-        {
-            "position", "key", "task", "model", "seed", "status", "metric", "value", "greater_is_better", "metrics",
-            "epochs", "best_epoch", "seconds", "peak_memory", "parameters", "error", "environment", "replication",
-            "n_train", "n_test", "notes", "protocol", "owner", "lease", "attempts", "finished_at",
-        }
-    ),
-    "details": frozenset({"key", "history", "trace", "predictions"}),
-    "sections": frozenset({"name", "position", "body"}),
-}
-# fmt: on
+
+@functools.cache
+def _columns() -> dict[str, set[str]]:
+    """Columns of each table, as `CREATE` makes them."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        for statement in CREATE:
+            db.execute(statement)
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {table: _found(db, table) for table in tables if table != "edition"}  # the first one had no such table
+
+
+def _found(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
 
 
 def prepare(connection: sqlite3.Connection, *, name: str) -> None:
@@ -130,13 +133,17 @@ def check(connection: sqlite3.Connection, *, name: str) -> None:
     if odd:
         raise StoreError(f"The store {name!r} holds views or triggers ({', '.join(odd)}). Do not use this file.")
     tables = {entry for kind, entry in rows if kind == "table"}
-    for table, columns in COLUMNS.items():
+    for table, columns in _columns().items():
         if table not in tables:
             raise StoreError(f"The store {name!r} has no table {table!r}. The file is damaged or not a store.")
-        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-        if columns - there:
-            lacking = ", ".join(sorted(columns - there))
+        if lacking := ", ".join(sorted(columns - _found(connection, table))):
             raise StoreError(f"Table {table!r} of the store {name!r} lacks {lacking}. The file is damaged.")
+
+
+def edition(connection: sqlite3.Connection) -> int:
+    """Return the edition of a store's keys; stores of the first one do not say."""
+    there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'edition'").fetchone()
+    return int(connection.execute("SELECT keys FROM edition").fetchone()[0]) if there else 1
 
 
 def _version(connection: sqlite3.Connection) -> int:
