@@ -34,7 +34,13 @@ class Metric:
     compute: Callable[[Array, Array], float]
 
 
-METRICS: Registry[Metric] = Registry("metric", entry_points="graphnetz.metrics")
+METRICS: Registry[Metric] = Registry(
+    "metric",
+    entry_points="graphnetz.metrics",
+    accepts=Metric,
+    named="key",
+    how="decorate the function with metric",
+)
 
 
 def metric(
