@@ -171,3 +171,14 @@ def test_two_plug_ins_of_one_name_the_first_counts(site):
     assert f"{second} offers the pairwise method 'coin'" in errors
     assert f"already registered by {first}" in errors
     assert "gn-c 1.2 offers the pairwise method 't'" in errors
+
+
+def test_a_plug_in_that_lists_a_registry_while_it_is_imported_is_still_found(site):
+    site.install(
+        "gn-nosy",
+        "from graphnetz.stats import PAIRED_TESTS\nlist(PAIRED_TESTS)\n" + TEST,
+        paired_tests={"coin": "coin"},
+    )
+    code = "from graphnetz.stats import PAIRED_TESTS as t; print('coin' in t, dict(t.broken), t.source('coin'))"
+    assert site.python(code) == ("True {} gn-nosy 1.2", "")
+    assert site.python("import gn_nosy; " + code) == ("True {} gn-nosy 1.2", "")

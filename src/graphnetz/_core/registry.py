@@ -149,7 +149,8 @@ class Registry(Mapping[str, T], Generic[T]):
         if self._pending is None:
             self._pending = list(metadata.entry_points(group=str(self.group)))
         for point in [point for point in self._pending if name in (None, point.name)]:
-            if point in self._pending:  # a plug-in that looks things up here may have loaded it meanwhile
+            # A plug-in that looks things up here while it is imported may have loaded it meanwhile, or be it.
+            if point in self._pending and not _importing(point.module):
                 self._pending.remove(point)
                 self._load(point)
 
@@ -210,6 +211,11 @@ def _parts(entry: Any) -> list[Any]:
     """An entry, its class, and the functions and classes it holds: a decorator may have wrapped what it decorated."""
     held = getattr(entry, "__dict__", {}).values()
     return [entry, type(entry), *(part for part in held if callable(part))]
+
+
+def _importing(module: str) -> bool:
+    """Whether the import of ``module`` has begun and not ended: it holds only half of its names."""
+    return bool(getattr(getattr(sys.modules.get(module), "__spec__", None), "_initializing", False))
 
 
 def _made_of(entry: Any, target: Any) -> bool:
