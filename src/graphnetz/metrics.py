@@ -35,11 +35,7 @@ class Metric:
 
 
 METRICS: Registry[Metric] = Registry(
-    "metric",
-    entry_points="graphnetz.metrics",
-    accepts=Metric,
-    named="key",
-    how="decorate the function with metric",
+    "metric", entry_points="graphnetz.metrics", accepts=Metric, named="key", decorator="metric"
 )
 
 

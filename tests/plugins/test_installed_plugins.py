@@ -145,14 +145,14 @@ def test_the_type_of_an_entry_is_checked(site):
     wrong = "x = 3\nclass Cls: pass\n"
     site.install(
         "gn-wrong", wrong, models={"m": "Cls"}, executors={"e": "Cls"}, datasets={"d": "x"}, metrics={"k": "x"},
-        paired_tests={"p": "x", "q": "absent"}, selectors={"s": "Cls"}, task_types={"t": "Cls"},
+        paired_tests={"p": "x", "q": "absent", "r": "not an object"}, selectors={"s": "Cls"}, task_types={"t": "Cls"},
         perturbations={"v": "x"}, extractors={"f": ""}, loggers={"l": "x"},
     )  # fmt: skip
     out, errors = site.graphnetz("list", "--json")
     broken = {row["list"]: row["broken"] for row in json.loads(out)}
     assert broken["models"] == 1
-    assert broken["paired_tests"] == 2
-    assert sum(broken.values()) == 11
+    assert broken["paired_tests"] == 3
+    assert sum(broken.values()) == 12
     for words in ("is a type, not a ModelSpec", "register_model", "is an int, not a DatasetCard", "a subclass of Executor",
                   "registers no meta-feature extractor", "AttributeError"):  # fmt: skip
         assert words in errors, words

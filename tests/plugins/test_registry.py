@@ -59,11 +59,11 @@ def test_a_home_of_ours_that_fails_is_our_fault_and_is_raised_each_time(home):
 
 
 def test_names_and_types():
-    numbers = Registry("number", accepts=int, how="count first")
+    numbers = Registry("number", accepts=int, decorator="count")
     numbers.add("one", 1)
     with pytest.raises(UsageError, match=r"number 'one' is already registered\. Choose another name"):
         numbers.add("one", 2)
-    with pytest.raises(UsageError, match=r"The number 'two' is a str, not an int; count first\."):
+    with pytest.raises(UsageError, match=r"The number 'two' is a str, not an int; decorate it with count\."):
         numbers.register("two")("2")
     with pytest.raises(UnknownNameError, match="Did you mean 'one'"):
         numbers["onee"]

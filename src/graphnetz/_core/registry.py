@@ -35,8 +35,8 @@ class Registry(Mapping[str, T], Generic[T]):
     accepts
         What an entry must be: a class (an instance of it), ``type[Base]`` (a subclass of ``Base``) or
         a predicate. None accepts everything.
-    how
-        What to do instead of handing over the wrong thing, for the error message.
+    decorator
+        Name of the decorator that makes entries, for the message about a wrong one.
     named
         Attribute in which entries carry their own name.
     homes
@@ -63,12 +63,12 @@ class Registry(Mapping[str, T], Generic[T]):
         *,
         entry_points: str | None = None,
         accepts: Any = None,
-        how: str = "",
+        decorator: str = "",
         named: str | None = None,
         homes: Sequence[str] = (),
     ) -> None:
         self.kind, self.group = kind, entry_points
-        self._accepts, self._how, self._named = accepts, how, named
+        self._accepts, self._decorator, self._named = accepts, decorator, named
         self._homes = tuple(homes)
         self._entries: dict[str, T] = {}
         self._pending: list[metadata.EntryPoint] | None = None if entry_points else []
@@ -93,7 +93,7 @@ class Registry(Mapping[str, T], Generic[T]):
                 f"{self.kind} {name!r} is already registered{by}. Choose another name, or unregister it first."
             )
         if not _fits(entry, self._accepts):
-            how = f"; {self._how}" if self._how else ""
+            how = f"; decorate it with {self._decorator}" if self._decorator else ""
             raise UsageError(
                 f"The {self.kind} {name!r} is {_article(type(entry).__name__)}, not {_words(self._accepts)}{how}."
             )
@@ -150,7 +150,7 @@ class Registry(Mapping[str, T], Generic[T]):
             self._pending = list(metadata.entry_points(group=str(self.group)))
         for point in [point for point in self._pending if name in (None, point.name)]:
             # A plug-in that looks things up here while it is imported may have loaded it meanwhile, or be it.
-            if point in self._pending and not _importing(point.module):
+            if point in self._pending and not _importing(point.value.partition(":")[0]):
                 self._pending.remove(point)
                 self._load(point)
 

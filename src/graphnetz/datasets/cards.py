@@ -68,7 +68,7 @@ CARDS: Registry[DatasetCard] = _Cards(
     entry_points="graphnetz.datasets",
     accepts=DatasetCard,
     named="name",
-    how="decorate the loader with graphnetz.datasets.cards.dataset",
+    decorator="graphnetz.datasets.cards.dataset",
 )
 """Every dataset by name. A third party names an entry point after its dataset and points it at the
 decorated loader."""

@@ -137,10 +137,7 @@ def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | N
 
 
 MODELS: Registry[ModelSpec] = Registry(
-    "model",
-    entry_points="graphnetz.models",
-    accepts=ModelSpec,
-    how="decorate the class with graphnetz.register_model",
+    "model", entry_points="graphnetz.models", accepts=ModelSpec, decorator="graphnetz.register_model"
 )
 
 

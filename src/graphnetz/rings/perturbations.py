@@ -72,7 +72,7 @@ PERTURBATIONS: Registry[type[Perturbation]] = Registry(
     entry_points="graphnetz.perturbations",
     accepts=type[Perturbation],
     named="code",
-    how="decorate the function or class with graphnetz.rings.perturbation",
+    decorator="graphnetz.rings.perturbation",
 )
 """Perturbation classes by their code; third parties add to it with `perturbation`."""
 

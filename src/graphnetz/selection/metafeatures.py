@@ -57,7 +57,7 @@ EXTRACTORS: Registry[Extractor] = Registry(
     entry_points="graphnetz.extractors",
     accepts=Extractor,
     named="name",
-    how="decorate the function with graphnetz.selection.extractor",
+    decorator="graphnetz.selection.extractor",
 )
 FEATURE_SETS: Registry[tuple[str, ...]] = Registry("feature set")
 

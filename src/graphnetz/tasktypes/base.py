@@ -141,7 +141,7 @@ TASK_TYPES: Registry[TaskType] = Registry(
     entry_points="graphnetz.task_types",
     accepts=TaskType,
     named="name",
-    how="decorate the class with graphnetz.tasktypes.task_type",
+    decorator="graphnetz.tasktypes.task_type",
 )
 
 
