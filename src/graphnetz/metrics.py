@@ -34,7 +34,9 @@ class Metric:
     compute: Callable[[Array, Array], float]
 
 
-METRICS: Registry[Metric] = Registry("metric", entry_points="graphnetz.metrics")
+METRICS: Registry[Metric] = Registry(
+    "metric", entry_points="graphnetz.metrics", accepts=Metric, named="key", decorator="metric"
+)
 
 
 def metric(

@@ -20,6 +20,7 @@ from graphnetz.engine.executors.pool import Pool
 from graphnetz.engine.identity.environment import environment_key
 from graphnetz.engine.store import Store
 from graphnetz.records import Cell, CellResult, Protocol
+from graphnetz.testing import check_executor
 
 
 def cells_of(*models, seeds=1, tasks=("task",)):
@@ -281,20 +282,12 @@ def test_peak_memory_is_per_cell():
     assert results["2"].peak_memory < 60e6, "the mark of the cell before does not stick"
 
 
-def test_order_start_refusals_and_ticks():
-    order, ticks = [], []
-
-    def on_start(cell):
-        order.append((cell.task, cell.model, cell.seed))
-        return cell.seed != 1
-
-    cells = cells_of("a", "b", seeds=3, tasks=("s", "t"))
+def test_cells_start_in_the_order_of_the_plan():
+    cells, order = cells_of("a", "b", seeds=3, tasks=("s", "t")), []
     for executor in (SerialExecutor(), LocalExecutor(workers=1)):
         order.clear()
-        results = run(executor, cells, answer, on_start=on_start, tick=lambda: ticks.append(1))
-        assert order == [(c.task, c.model, c.seed) for c in cells]
-        assert set(results) == {c.key for c in cells if c.seed != 1}
-        assert ticks
+        run(executor, cells, answer, on_start=lambda cell: order.append(cell) or cell.seed != 1)
+        assert order == cells
 
 
 def test_a_worker_stays_with_its_task():
@@ -343,6 +336,11 @@ def test_interruption_keeps_what_is_finished_and_ends_the_workers(tmp_path, name
         assert store.counts() == {"ok": 2, "pending": 2}
     time.sleep(0.1)
     assert set(psutil.Process().children(recursive=True)) - before == set()
+
+
+@pytest.mark.parametrize(("name", "options"), [("serial", {}), ("local", {"workers": 1}), ("local", {"workers": 2})])
+def test_contract_of_the_executors(name, options):
+    check_executor(name, **options)
 
 
 def test_limits_and_names_are_checked():

@@ -3,9 +3,6 @@
 Parametrised over the registries: a new model or task type is covered as soon as it is registered.
 """
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -13,10 +10,7 @@ import graphnetz.kernels as gk
 from graphnetz._core.rng import training_context
 from graphnetz.models import MODELS
 from graphnetz.tasktypes import TASK_TYPES, evaluate
-
-_spec = importlib.util.spec_from_file_location("kernel_spine_graphs", Path(__file__).parents[1] / "spine" / "graphs.py")
-graphs = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(graphs)
+from graphnetz.testing import examples as graphs
 
 PAIRS = [
     (model, kind)

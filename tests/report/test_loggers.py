@@ -13,6 +13,7 @@ from graphnetz.benchmark import run_benchmark
 from graphnetz.cli.app import run_app
 from graphnetz.engine.trackers import LOGGERS, curves, ends, listening, place
 from graphnetz.records import Cell, CellResult, Protocol, Task
+from graphnetz.testing import check_tracker
 
 EVIL = "../../</script>"
 
@@ -40,6 +41,14 @@ def test_places_stay_inside_and_apart():
     found = {place(cell(task=a, model=b)) for a in names for b in names}
     assert len(found) == len(names) ** 2
     assert all(".." not in part.split("/") and not part.startswith("/") for part in found)
+
+
+@pytest.mark.parametrize("name", list(LOGGERS))
+def test_contract_of_every_tracker_that_is_installed(name):
+    try:
+        check_tracker(name)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

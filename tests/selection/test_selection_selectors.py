@@ -25,6 +25,7 @@ from graphnetz.selection.testbeds import (
     small_to_large,
     sparse,
 )
+from graphnetz.testing import check_selector
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 NAMES = ("random", "gb_perf", "gb_rank", "isac", "as", "s2", "alors", "ncf", "metaod", "metagl", "kernel")
@@ -39,42 +40,16 @@ def world(n=40, m=9, f=6, seed=0):
     return P, M, np.repeat(np.arange(4), n // 4)
 
 
-def make(name):
-    short = {"s2": {"epochs": 20}, "ncf": {"epochs": 10}, "metaod": {"epochs": 5}, "metagl": {"epochs": 6}}
-    return SELECTORS[name](**short.get(name, {}))
+SHORT = {"s2": {"epochs": 20}, "ncf": {"epochs": 10}, "metaod": {"epochs": 5}, "metagl": {"epochs": 6}}
 
 
 def test_the_documented_names_are_registered():
     assert set(NAMES) <= set(SELECTORS)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.filterwarnings("ignore")
-def test_contract(name):
-    P, M, domains = world()
-    P[3] = np.nan  # a graph without records
-    P[np.random.default_rng(1).random(P.shape) < 0.2] = np.nan
-    P[:, 4] = np.nan  # a model nobody tried
-    before = P.copy(), M.copy()
-    first = make(name)
-    assert first.fit(P, M, domains) is first
-    new = world(seed=5)[1][:7]
-    scores = first.predict(new)
-    assert scores.shape == (7, P.shape[1])
-    assert np.isfinite(scores).all()
-    np.testing.assert_array_equal(P, before[0])
-    np.testing.assert_array_equal(M, before[1])
-    np.testing.assert_array_equal(make(name).fit(P, M, domains).predict(new), scores)  # deterministic
-    first.fit(P[::-1].copy() ** 2, M, domains)  # other data: nothing of it may remain
-    np.testing.assert_array_equal(first.fit(P, M, domains).predict(new), scores)
-    alone = np.concatenate([first.predict(row) for row in new])  # neighbours in the batch do not matter
-    np.testing.assert_allclose(alone, scores, rtol=1e-4, atol=1e-5)
-    with pytest.raises(UsageError, match="features"):
-        first.predict(new[:, :3])
-    with pytest.raises(UsageError, match="not fitted"):
-        make(name).predict(new)
-    with pytest.raises(UsageError, match="no observed performance"):
-        make(name).fit(np.full((5, 3), np.nan), M[:5])
+@pytest.mark.parametrize("name", list(SELECTORS))
+def test_contract_of_every_selector(name):
+    check_selector(name, **SHORT.get(name, {}))
 
 
 @pytest.mark.parametrize("name", ["as", "kernel", "alors"])

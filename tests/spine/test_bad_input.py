@@ -1,19 +1,11 @@
 """Bad input gets one clear sentence, and nothing is half-written."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
 from graphnetz import GCN, run_benchmark, task_from_dataset
 from graphnetz.cli.app import run_app
-
-_spec = importlib.util.spec_from_file_location("spine_graphs", Path(__file__).with_name("graphs.py"))
-graphs = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("spine_graphs", graphs)
-_spec.loader.exec_module(graphs)
+from graphnetz.testing import examples as graphs
 
 
 def task(name="t"):

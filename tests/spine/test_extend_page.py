@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from graphnetz.cli.inspect import REGISTRIES, _registry
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "extend.md"
 PROOF = """
 from graphnetz import audit
@@ -36,3 +38,9 @@ def test_the_page_runs(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.startswith("0.0625")
     assert "all there" in done.stdout
+
+
+def test_the_page_names_every_registry_with_its_list_and_group():
+    text = PAGE.read_text(encoding="utf-8")
+    for name in REGISTRIES:
+        assert f"| `{name}` | `{_registry(name).group}` |" in text

@@ -4,11 +4,8 @@ The datasets behind ``run_benchmark("social", ...)`` are downloads; here the cat
 the same names, so that the calls themselves are what is tested.
 """
 
-import importlib.util
 import inspect
 import pickle
-import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -31,11 +28,7 @@ from graphnetz import (
 )
 from graphnetz.datasets import BENCHMARK_TASKS, iter_benchmark_tasks
 from graphnetz.models import MODELS
-
-_spec = importlib.util.spec_from_file_location("spine_graphs", Path(__file__).with_name("graphs.py"))
-graphs = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("spine_graphs", graphs)
-_spec.loader.exec_module(graphs)
+from graphnetz.testing import examples as graphs
 
 
 @pytest.fixture

@@ -1,9 +1,5 @@
 """The contract of task types, and what each of them promises about leaks and splits."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -21,11 +17,8 @@ from graphnetz.tasktypes.heads import EdgeHead
 from graphnetz.tasktypes.loop import DivergedError, evaluate, fit
 from graphnetz.tasktypes.packing import pack
 from graphnetz.tasktypes.pairs import sample_non_edges, unordered_pairs
-
-_spec = importlib.util.spec_from_file_location("spine_graphs", Path(__file__).with_name("graphs.py"))
-graphs = importlib.util.module_from_spec(_spec)
-sys.modules["spine_graphs"] = graphs
-_spec.loader.exec_module(graphs)
+from graphnetz.testing import check_model, check_task_type
+from graphnetz.testing import examples as graphs
 
 
 def build(model, kind, split, hidden=8):
@@ -34,20 +27,8 @@ def build(model, kind, split, hidden=8):
 
 
 @pytest.mark.parametrize("kind", list(TASK_TYPES))
-def test_split_is_a_pure_function_of_the_seed_and_parts_are_disjoint(kind):
-    data = graphs.EXAMPLES[kind]()
-    torch.manual_seed(1)
-    a = TASK_TYPES[kind].split(data, 3)
-    torch.manual_seed(2)
-    np.random.seed(5)
-    b = TASK_TYPES[kind].split(data, 3)
-    for part in ("train", "val", "test"):
-        np.testing.assert_array_equal(a.targets[part], b.targets[part])
-    if kind != "link_pred":
-        parts = [set(np.asarray(a.part(p)).tolist()) for p in ("train", "val", "test")]
-        assert not (parts[0] & parts[1])
-        assert not (parts[0] & parts[2])
-        assert not (parts[1] & parts[2])
+def test_contract_of_every_task_type(kind):
+    check_task_type(kind)
 
 
 @pytest.mark.parametrize("kind", list(TASK_TYPES))
@@ -84,32 +65,9 @@ def test_emptying_the_cache_of_a_split_changes_no_result(kind):
     assert results[0][1] == results[1][1]
 
 
-@pytest.mark.parametrize("kind", list(TASK_TYPES))
-@pytest.mark.parametrize("model", list(MODELS))
-def test_every_registered_model_trains_on_every_task_type_it_serves(kind, model):
-    spec = MODELS[model]
-    if not spec.serves(kind):
-        return
-    split = TASK_TYPES[kind].split(graphs.EXAMPLES[kind](), 0)
-    with training_context(0):
-        built = build(model, kind, split)
-        if spec.kind == "predictor":
-            built.fit(split, np.random.default_rng(0))
-            scores = built.score(split)
-            metrics = TASK_TYPES[kind].measure(split, "test", np.asarray(scores["test"]))
-        else:
-            result = fit(TASK_TYPES[kind], built, split, Protocol(epochs=3, lr=1e-2))
-            assert [len(v) for v in result.history.values()] == [3, 3, 3]
-            metrics = result.metrics
-    assert np.isfinite(metrics[f"test_{split.metric}"])
-
-
-@pytest.mark.parametrize("kind", list(TASK_TYPES))
-def test_a_gcn_lowers_the_training_loss(kind):
-    split = TASK_TYPES[kind].split(graphs.EXAMPLES[kind](), 0)
-    with training_context(0):
-        result = fit(TASK_TYPES[kind], build("GCN", kind, split, 16), split, Protocol(epochs=40, lr=1e-2))
-    assert result.history["train_loss"][-1] < result.history["train_loss"][0]
+@pytest.mark.parametrize(("model", "kind"), [(m, k) for m in MODELS for k in TASK_TYPES if MODELS[m].serves(k)])
+def test_contract_of_every_model_on_every_task_type_it_serves(model, kind):
+    check_model(model, task_types=[kind])
 
 
 def test_packing_equals_pyg_batches():

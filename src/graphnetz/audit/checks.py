@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, Literal
 
 import numpy as np
@@ -118,7 +118,12 @@ class Inspected:
 
 Check = Callable[[Inspected], Iterator[Finding]]
 
-CHECKS: Registry[Check] = Registry("audit check", entry_points="graphnetz.audit")
+CHECKS: Registry[Check] = Registry(
+    "audit check",
+    entry_points="graphnetz.audit",
+    accepts=callable,
+    homes=("graphnetz.audit.baselines", "graphnetz.audit.labels", "graphnetz.audit.overlap"),
+)
 """Every check by name; adding one is one decorated function."""
 
 
@@ -126,11 +131,11 @@ def check(name: str) -> Callable[[Callable[[Inspected], Iterator[tuple[Level, st
     """Register a check: a function that yields (level, sentence, measured value)."""
 
     def decorate(function: Callable[[Inspected], Iterator[tuple[Level, str, float]]]) -> Check:
+        @wraps(function)
         def run(seen: Inspected) -> Iterator[Finding]:
             for level, message, value in function(seen):
                 yield Finding(seen.task.name, name, level, message, float(value))
 
-        run.__doc__ = function.__doc__
         CHECKS.add(name, run)
         return run
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from graphnetz.audit import baselines, labels, overlap  # noqa: F401  (each registers its checks)
 from graphnetz.audit.checks import CHECKS, Finding, Inspected
 from graphnetz.datasets import find_task
 from graphnetz.engine.api import get_split

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
+import warnings
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from graphnetz._core.errors import UsageError, unknown_name
-from graphnetz.cli.app import FAILED_CELLS, OK, app
+from graphnetz._core.registry import PluginWarning, Registry
+from graphnetz.cli.app import FAILED_CELLS, OK, app, say
 
 
 @app.command()
@@ -85,34 +91,83 @@ def status(
     return OK
 
 
-def _models() -> list[dict[str, Any]]:
-    from graphnetz.models import ALL, MODELS
+REGISTRIES = {
+    "datasets": "graphnetz.datasets:CARDS",
+    "models": "graphnetz.models:MODELS",
+    "suites": "graphnetz.datasets:SUITES",
+    "task_types": "graphnetz.tasktypes:TASK_TYPES",
+    "metrics": "graphnetz.metrics:METRICS",
+    "optimisers": "graphnetz.tasktypes.loop:OPTIMISERS",
+    "paired_tests": "graphnetz.stats:PAIRED_TESTS",
+    "intervals": "graphnetz.stats:INTERVALS",
+    "corrections": "graphnetz.stats:CORRECTIONS",
+    "spending": "graphnetz.stats:SPENDING",
+    "executors": "graphnetz.benchmark.executors:EXECUTORS",
+    "trackers": "graphnetz.benchmark.loggers:LOGGERS",
+    "figures": "graphnetz.render.plots:FIGURES",
+    "perturbations": "graphnetz.rings:PERTURBATIONS",
+    "structures": "graphnetz.rings:STRUCTURES",
+    "features": "graphnetz.rings:FEATURES",
+    "extractors": "graphnetz.selection:EXTRACTORS",
+    "selectors": "graphnetz.selection:SELECTORS",
+    "checks": "graphnetz.audit.checks:CHECKS",
+}
+"""Where each registry stands: as text, so that one list imports no other's packages."""
 
-    return [
-        {"name": n, "kind": s.kind, "task_types": "all" if s.task_types == ALL else ", ".join(sorted(s.task_types))}
-        for n, s in MODELS.items()
-    ]
+
+def _registry(what: str) -> Registry[Any]:
+    module, _, name = REGISTRIES[what].partition(":")
+    found: Registry[Any] = getattr(import_module(module), name)
+    return found
 
 
-def _datasets() -> list[dict[str, Any]]:
-    from graphnetz.datasets import CARDS
+def _facts(what: str, entry: Any) -> dict[str, Any]:
+    """Say of one entry what its kind is chosen by."""
+    if what == "models":
+        types = "all" if entry.task_types == {"*"} else ", ".join(sorted(entry.task_types))
+        return {"kind": entry.kind, "task_types": types}
+    if what == "datasets":
+        return {
+            "category": entry.category, "task_types": ", ".join(entry.serves),
+            "data": "simulated" if entry.simulated else "real", "offline": "yes" if entry.offline else "no",
+            "source": entry.source,
+        }  # fmt: skip
+    if what == "metrics":
+        return {"label": entry.label, "better": "higher" if entry.greater_is_better else "lower"}
+    size = {"tasks": len(entry())} if what == "suites" else {}
+    title = getattr(entry, "title", "") or getattr(entry, "label", "")
+    return size | {"what": title or (inspect.getdoc(getattr(entry, "compute", entry)) or "").partition("\n")[0]}
 
-    return [
-        {
-            "name": c.name, "category": c.category, "task_types": ", ".join(c.serves),
-            "data": "simulated" if c.simulated else "real", "offline": "yes" if c.offline else "no", "source": c.source,
-        }
-        for c in CARDS.values()
-    ]  # fmt: skip
+
+def _entries(*lists: str) -> list[dict[str, Any]]:
+    """Rows of one or more registries; plug-ins that fail are named on standard error, here and not by a warning."""
+    rows = []
+    for what in lists:
+        registry = _registry(what)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PluginWarning)
+            broken = registry.broken
+        for sentence in broken.values():
+            say(sentence)
+        kind = {"kind": registry.kind} if len(lists) > 1 else {}
+        rows += [
+            {"name": name, **kind, **_facts(what, entry), "from": registry.source(name) or "graphnetz"}
+            for name, entry in registry.items()
+        ]
+    return rows
 
 
-def _suites() -> list[dict[str, Any]]:
-    from graphnetz.datasets import SUITES
-
-    return [
-        {"name": name, "tasks": len(make()), "what": (make.__doc__ or "").split("\n")[0]}
-        for name, make in SUITES.items()
-    ]
+def _overview() -> list[dict[str, Any]]:
+    rows = []
+    for what in REGISTRIES:
+        names, registry = [row["from"] for row in _entries(what)], _registry(what)
+        rows.append(
+            {
+                "list": what, "of": registry.kind, "entries": len(names), "broken": len(registry.broken),
+                "from plug-ins": len(names) - names.count("graphnetz"), "entry points": registry.group,
+            }
+        )  # fmt: skip
+    return rows
 
 
 def _tasks() -> list[dict[str, Any]]:
@@ -130,42 +185,24 @@ def _categories() -> list[dict[str, Any]]:
     return [{"name": name, "what": what} for name, what in CATEGORIES.items()]
 
 
-def _metrics() -> list[dict[str, Any]]:
-    from graphnetz.metrics import METRICS
-
-    return [
-        {"name": m.key, "label": m.label, "better": "higher" if m.greater_is_better else "lower"}
-        for m in METRICS.values()
-    ]
-
-
-def _tests() -> list[dict[str, Any]]:
-    from graphnetz.stats import CORRECTIONS, INTERVALS, PAIRED_TESTS
-
-    kinds = (("paired test", PAIRED_TESTS), ("interval", INTERVALS), ("correction", CORRECTIONS))
-    return [{"name": name, "kind": kind} for kind, registry in kinds for name in registry]
-
-
-LISTS = {
-    "datasets": _datasets,
-    "models": _models,
-    "suites": _suites,
+LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    **{name: partial(_entries, name) for name in REGISTRIES},
     "tasks": _tasks,
     "categories": _categories,
-    "metrics": _metrics,
-    "tests": _tests,
+    "tests": partial(_entries, "paired_tests", "intervals", "corrections"),
 }
 
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help=f"One of: {', '.join(LISTS)}.")] = "datasets",
+    what: Annotated[str | None, typer.Argument(help=f"One of: {', '.join(LISTS)}; left out: how many of each.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
-    """List what there is."""
-    if what not in LISTS:
+    """List what there is, plug-ins included."""
+    chosen = (what or "").replace("-", "_")
+    if what and chosen not in LISTS:
         raise unknown_name("list", what, LISTS)
-    rows = LISTS[what]()
+    rows = LISTS[chosen]() if what else _overview()
     if as_json:
         print(json.dumps(rows, indent=1))
         return OK

@@ -21,6 +21,10 @@ app.add_typer(rings_app, name="rings")
 Name = Annotated[str, typer.Argument(help="A dataset or task of the catalogue.")]
 Root = Annotated[str, typer.Option(help="Where datasets are kept.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+Modes = Annotated[
+    list[str] | None,
+    typer.Option("--mode", help="A perturbation (see 'graphnetz list perturbations'); repeat for several."),
+]
 
 
 def _graphs(name: str, root: str) -> Any:
@@ -32,7 +36,9 @@ def _graphs(name: str, root: str) -> Any:
 
 
 @rings_app.command()
-def complementarity(name: Name, root: Root = "data/benchmark", t: int = 1, as_json: AsJson = False) -> int:
+def complementarity(
+    name: Name, root: Root = "data/benchmark", t: int = 1, mode: Modes = None, as_json: AsJson = False
+) -> int:
     """Do structure and features tell different things? Mean and spread over the graphs, per perturbation."""
     import numpy as np
 
@@ -40,7 +46,7 @@ def complementarity(name: Name, root: Root = "data/benchmark", t: int = 1, as_js
 
     graphs = _graphs(name, root)
     rows = {}
-    for code in ("o", "eg", "cg", "ef", "cf"):
+    for code in mode or ("o", "eg", "cg", "ef", "cf"):
         values = np.asarray(measure(graphs, perturbation=code, t=t))
         rows[code] = {"mean": float(np.nanmean(values)), "std": float(np.nanstd(values))}
     _print(rows, as_json, [f"{code}: {row['mean']:.3f} +- {row['std']:.3f}" for code, row in rows.items()])
@@ -89,6 +95,7 @@ def evaluate(
     name: Name,
     tuning: Annotated[str, typer.Option(help="quick or paper.")] = "quick",
     runs: Annotated[int | None, typer.Option(help="Runs per mode.")] = None,
+    mode: Modes = None,
     model: Annotated[list[str] | None, typer.Option(help="Architectures; default GCN, GAT, GIN.")] = None,
     workers: Annotated[int | None, typer.Option(help="Cells at a time.")] = None,
     backend: str = "local",
@@ -108,6 +115,7 @@ def evaluate(
         models=models,
         tuning=tuning,
         runs=runs,
+        modes=mode,
         workers=workers,
         backend=backend,
         out=out,

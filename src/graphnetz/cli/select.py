@@ -42,6 +42,7 @@ def recommend_command(
     budget: Annotated[float | None, typer.Option(help="Seconds one training run may take.")] = None,
     labels: Annotated[Path | None, typer.Option(help="Node classes: CSV with the columns node and label.")] = None,
     bank: BankFile = None,
+    selector: Annotated[str | None, typer.Option(help="Who ranks (see 'graphnetz list selectors').")] = None,
     verify: Annotated[int, typer.Option(min=0, help="Train this many of the shortlist through the engine.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of --verify.")] = 3,
     epochs: Annotated[int, typer.Option(min=1, help="Most epochs of --verify.")] = 300,
@@ -51,11 +52,12 @@ def recommend_command(
     as_json: AsJson = False,
 ) -> int:
     """Rank model configurations for a graph without training any."""
-    from graphnetz.selection import recommend
+    from graphnetz.selection import SELECTORS, recommend
 
+    chosen = SELECTORS[selector]() if selector else None
     graph = _graph(file, labels)
     known = _known(bank)
-    result = recommend(graph, task, top=max(top, verify), budget=budget, bank=known)
+    result = recommend(graph, task, top=max(top, verify), budget=budget, bank=known, selector=chosen)
     measured = {}
     if verify:
         from graphnetz.selection.verify import verify as train

@@ -46,15 +46,42 @@ GENERATED: Mapping[str, Any] = MappingProxyType(
 CURATED_TASK_TYPES = ("node_cls", "graph_cls", "graph_reg", "link_pred")
 """Task types that the curated benchmark of the ten categories holds; suites hold the others."""
 
-CARDS: Registry[DatasetCard] = Registry("dataset", entry_points="graphnetz.datasets")
-"""Every dataset by name. A third party names an entry point after its dataset and points it at the
-decorated loader."""
-
 LOADER_REGISTRY: dict[str, dict[str, list[tuple[str, Loader]]]] = {category: {} for category in CATEGORIES}
 """``LOADER_REGISTRY[category][task_type]`` lists (name, loader); derived from the cards."""
 
 BENCHMARK_TASKS: dict[str, dict[str, list[Task]]] = {category: {} for category in CATEGORIES}
 """``BENCHMARK_TASKS[category][task_type]`` lists the curated tasks, plus those added by `register_task`."""
+
+
+class _Cards(Registry[DatasetCard]):
+    """Cards, and the two listings that derive from them."""
+
+    def add(self, name: str, entry: DatasetCard) -> None:
+        super().add(name, entry)
+        for kind in entry.serves:
+            LOADER_REGISTRY[entry.category].setdefault(kind, []).append((name, entry.loader))
+        for kind in entry.curated:
+            BENCHMARK_TASKS[entry.category].setdefault(kind, []).append(task_of(entry, kind))
+
+    def remove(self, name: str) -> DatasetCard | None:
+        card = super().remove(name)
+        if card is not None:
+            for rows in LOADER_REGISTRY[card.category].values():
+                rows[:] = [row for row in rows if row[0] != name]
+            for tasks in BENCHMARK_TASKS[card.category].values():
+                tasks[:] = [task for task in tasks if task.card is not card]
+        return card
+
+
+CARDS: Registry[DatasetCard] = _Cards(
+    "dataset",
+    entry_points="graphnetz.datasets",
+    accepts=DatasetCard,
+    named="name",
+    decorator="graphnetz.datasets.cards.dataset",
+)
+"""Every dataset by name. A third party names an entry point after its dataset and points it at the
+decorated loader."""
 
 
 def dataset(
@@ -109,10 +136,6 @@ def dataset(
         if slug(card.name) != card.name:
             raise UsageError(f"The dataset name {card.name!r} is not a plain file name; use {slug(card.name)!r}.")
         CARDS.add(card.name, card)
-        for kind in card.serves:
-            LOADER_REGISTRY[category].setdefault(kind, []).append((card.name, loader))
-        for kind in curated:
-            BENCHMARK_TASKS[category].setdefault(kind, []).append(task_of(card, kind))
         return loader
 
     return file

@@ -9,7 +9,7 @@ from graphnetz._core.registry import Registry
 from graphnetz.datasets.cards import CARDS, task_of
 from graphnetz.records import GraphList, Task
 
-SUITES: Registry[Callable[[], list[Task]]] = Registry("suite", entry_points="graphnetz.suites")
+SUITES: Registry[Callable[[], list[Task]]] = Registry("suite", entry_points="graphnetz.suites", accepts=callable)
 """Every suite by name: a function without arguments that returns its tasks."""
 
 

@@ -34,7 +34,9 @@ class CellLogger(Protocol):
         """Nothing more will come."""
 
 
-LOGGERS: Registry[Callable[[str, Path], CellLogger]] = Registry("logger", entry_points="graphnetz.loggers")
+LOGGERS: Registry[Callable[[str, Path], CellLogger]] = Registry(
+    "tracker", entry_points="graphnetz.loggers", accepts=callable
+)
 """Name -> function or class that takes what stands after the colon and the run folder, and returns a `CellLogger`."""
 
 

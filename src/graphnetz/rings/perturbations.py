@@ -67,7 +67,13 @@ class Perturbation(BaseTransform):  # type: ignore[misc, unused-ignore]
         return self.apply(copy.copy(data), generator("rings", self.code, self.seed, index))
 
 
-PERTURBATIONS: Registry[type[Perturbation]] = Registry("perturbation", entry_points="graphnetz.perturbations")
+PERTURBATIONS: Registry[type[Perturbation]] = Registry(
+    "perturbation",
+    entry_points="graphnetz.perturbations",
+    accepts=type[Perturbation],
+    named="code",
+    decorator="graphnetz.rings.perturbation",
+)
 """Perturbation classes by their code; third parties add to it with `perturbation`."""
 
 

@@ -39,8 +39,10 @@ class StructureMetric:
     whole: bool = False
 
 
-STRUCTURES: Registry[StructureMetric] = Registry("structural metric", entry_points="graphnetz.structures")
-FEATURES: Registry[FeatureMetric] = Registry("feature metric", entry_points="graphnetz.features")
+STRUCTURES: Registry[StructureMetric] = Registry(
+    "structural metric", entry_points="graphnetz.structures", accepts=StructureMetric
+)
+FEATURES: Registry[FeatureMetric] = Registry("feature metric", entry_points="graphnetz.features", accepts=callable)
 
 
 def structure_metric(name: str, *, timed: bool = False, whole: bool = False) -> Callable[..., StructureMetric]:

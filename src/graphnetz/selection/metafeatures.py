@@ -52,7 +52,13 @@ class Extractor:
         return values
 
 
-EXTRACTORS: Registry[Extractor] = Registry("meta-feature extractor", entry_points="graphnetz.extractors")
+EXTRACTORS: Registry[Extractor] = Registry(
+    "meta-feature extractor",
+    entry_points="graphnetz.extractors",
+    accepts=Extractor,
+    named="name",
+    decorator="graphnetz.selection.extractor",
+)
 FEATURE_SETS: Registry[tuple[str, ...]] = Registry("feature set")
 
 

@@ -27,7 +27,7 @@ from graphnetz.stats._common import Floats, check_share
 Spending = Callable[[float, float], float]
 """``spending(alpha, fraction) -> alpha spent`` when a fraction of the planned seeds has been seen."""
 
-SPENDING: Registry[Spending] = Registry("spending function", entry_points="graphnetz.spending")
+SPENDING: Registry[Spending] = Registry("spending function", entry_points="graphnetz.spending", accepts=callable)
 
 _REACH = 7.6  # grid of normal scores; one-sided levels down to 1e-14
 _CELLS = 304

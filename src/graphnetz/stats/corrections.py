@@ -14,7 +14,7 @@ from graphnetz.stats._common import Floats
 Correction = Callable[[Floats], Floats]
 """``correction(p) -> adjusted`` along the last axis, so that simulations correct many families at once; no NaN."""
 
-CORRECTIONS: Registry[Correction] = Registry("correction", entry_points="graphnetz.corrections")
+CORRECTIONS: Registry[Correction] = Registry("correction", entry_points="graphnetz.corrections", accepts=callable)
 
 
 def adjust(p: npt.ArrayLike, *, method: str = "holm") -> Floats:

@@ -17,7 +17,7 @@ from graphnetz.stats._common import Floats, check_share, finite_vector, variance
 IntervalMethod = Callable[[Floats, float, int, int], tuple[float, float]]
 """``method(x, level, n_resamples, seed) -> (low, high)``; called with two or more unequal values."""
 
-INTERVALS: Registry[IntervalMethod] = Registry("interval method", entry_points="graphnetz.intervals")
+INTERVALS: Registry[IntervalMethod] = Registry("interval method", entry_points="graphnetz.intervals", accepts=callable)
 
 BOOTSTRAP_MIN = 20
 """Below this many values bootstrap intervals are measurably too narrow (see the statistics page)."""

@@ -68,7 +68,9 @@ class PairedTest:
 PairedMethod = Callable[[Differences, float], TestOutcome]
 """``method(differences, test_ratio) -> TestOutcome``; called with at least one pair."""
 
-PAIRED_TESTS: Registry[PairedMethod] = Registry("pairwise method", entry_points="graphnetz.paired_tests")
+PAIRED_TESTS: Registry[PairedMethod] = Registry(
+    "pairwise method", entry_points="graphnetz.paired_tests", accepts=callable
+)
 
 
 def paired_test(

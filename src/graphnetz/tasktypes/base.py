@@ -161,7 +161,13 @@ class TaskType(abc.ABC):
         return task.metric
 
 
-TASK_TYPES: Registry[TaskType] = Registry("task type", entry_points="graphnetz.task_types")
+TASK_TYPES: Registry[TaskType] = Registry(
+    "task type",
+    entry_points="graphnetz.task_types",
+    accepts=TaskType,
+    named="name",
+    decorator="graphnetz.tasktypes.task_type",
+)
 
 
 def task_type(cls: type[TaskType]) -> type[TaskType]:

@@ -20,7 +20,9 @@ from graphnetz.records import Protocol
 from graphnetz.tasktypes.base import Split, TaskType, to_numpy
 from graphnetz.tasktypes.quick_adam import QuickAdam
 
-OPTIMISERS: Registry[Callable[..., torch.optim.Optimizer]] = Registry("optimiser", entry_points="graphnetz.optimisers")
+OPTIMISERS: Registry[Callable[..., torch.optim.Optimizer]] = Registry(
+    "optimiser", entry_points="graphnetz.optimisers", accepts=callable
+)
 PARTS = ("val", "test")
 
 

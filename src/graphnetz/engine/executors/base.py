@@ -102,7 +102,7 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM came: treated as an interruption, so that finished cells are kept."""
 
 
-EXECUTORS: Registry[type[Executor]] = Registry("executor", entry_points="graphnetz.executors")
+EXECUTORS: Registry[type[Executor]] = Registry("executor", entry_points="graphnetz.executors", accepts=type[Executor])
 
 
 @contextmanager

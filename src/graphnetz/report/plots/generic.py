@@ -15,7 +15,7 @@ from graphnetz.report.plots import base
 from graphnetz.report.style import palette, styled
 
 Draw = Callable[[Mapping[str, Any]], tuple[Figure, Axes]]
-FIGURES: Registry[Draw] = Registry("figure kind", entry_points="graphnetz.figures")
+FIGURES: Registry[Draw] = Registry("figure kind", entry_points="graphnetz.figures", accepts=callable)
 
 
 def draw_figure(kind: str, data: Mapping[str, Any]) -> tuple[Figure, Axes]:

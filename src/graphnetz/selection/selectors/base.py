@@ -95,7 +95,7 @@ class Selector(abc.ABC):
     def _predict(self, M: FloatArray) -> FloatArray: ...
 
 
-SELECTORS: Registry[type[Selector]] = Registry("selector", entry_points="graphnetz.selectors")
+SELECTORS: Registry[type[Selector]] = Registry("selector", entry_points="graphnetz.selectors", accepts=type[Selector])
 
 
 def column_mean(P: FloatArray) -> FloatArray:

@@ -1,11 +1,16 @@
-"""Tiny datasets for the tests of the spine."""
+"""One tiny dataset for each task type, on which the contract suites train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 from torch_geometric.data import Data
 
 
-def two_cliques(n=24, seed=0, masks=1, features=6):
+def two_cliques(n: int = 24, seed: int = 0, *, masks: int = 1, features: int = 6) -> Data:
     """Two communities; labels follow them, features barely do."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
@@ -15,32 +20,26 @@ def two_cliques(n=24, seed=0, masks=1, features=6):
     x = rng.normal(size=(n, features)) + 0.3 * y[:, None]
     data = Data(x=torch.tensor(x, dtype=torch.float), edge_index=torch.tensor(np.stack([a, b])), y=torch.tensor(y))
     for name, part in (("train", 0), ("val", 1), ("test", 2)):
-        columns = []
-        for c in range(masks):
-            order = np.random.default_rng(100 + c).permutation(n)
-            columns.append(np.isin(np.arange(n), order[part::3]))
-        mask = torch.tensor(np.stack(columns, 1))
+        orders = [np.random.default_rng(100 + column).permutation(n) for column in range(masks)]
+        mask = torch.tensor(np.stack([np.isin(np.arange(n), order[part::3]) for order in orders], 1))
         data[f"{name}_mask"] = mask if masks > 1 else mask[:, 0]
     return data
 
 
-def rings_and_stars(count=30, seed=0, regression=False):
-    """Graph-level data: a ring or a star."""
+def rings_and_stars(count: int = 30, seed: int = 0, *, regression: bool = False) -> list[Data]:
+    """Graphs that are a ring or a star; the target is which, or the number of nodes."""
     rng = np.random.default_rng(seed)
     graphs = []
     for i in range(count):
         n = int(rng.integers(4, 9))
-        if i % 2:
-            edges = [(k, (k + 1) % n) for k in range(n)]
-        else:
-            edges = [(0, k) for k in range(1, n)]
+        edges = [(k, (k + 1) % n) for k in range(n)] if i % 2 else [(0, k) for k in range(1, n)]
         e = torch.tensor(edges + [(b, a) for a, b in edges]).T
         y = torch.tensor([float(n)]) if regression else torch.tensor([i % 2])
         graphs.append(Data(x=torch.tensor(rng.normal(size=(n, 3)), dtype=torch.float), edge_index=e, y=y))
     return graphs
 
 
-def labelled_edges(count=12, seed=0):
+def labelled_edges(count: int = 12, seed: int = 0) -> list[Data]:
     """Edges labelled by whether both ends' first features agree in sign."""
     graphs = rings_and_stars(count, seed)
     for g in graphs:
@@ -50,17 +49,19 @@ def labelled_edges(count=12, seed=0):
     return graphs
 
 
-def multi_targets(count=12, seed=0):
+def multi_targets(count: int = 12, seed: int = 0) -> list[Data]:
+    """Targets of every node and of the graph at once."""
     graphs = rings_and_stars(count, seed)
     for g in graphs:
-        degree = torch.bincount(g.edge_index[0], minlength=g.num_nodes).float()
+        degree = torch.bincount(g.edge_index[0], minlength=int(g.num_nodes or 0)).float()
         g.y_node = torch.stack([degree, degree**2], 1)
-        g.y_graph = torch.tensor([[float(g.num_nodes)]])
+        g.y_graph = torch.tensor([[float(g.num_nodes or 0)]])
         del g.y
     return graphs
 
 
-def knowledge(entities=30, relations=3, seed=0):
+def knowledge(entities: int = 30, relations: int = 3, *, seed: int = 0) -> Data:
+    """Triples of typed relations with a given split."""
     rng = np.random.default_rng(seed)
     head = rng.integers(0, entities, 200)
     kind = rng.integers(0, relations, 200)
@@ -76,7 +77,7 @@ def knowledge(entities=30, relations=3, seed=0):
     return data
 
 
-EXAMPLES = {
+EXAMPLES: dict[str, Callable[[], Any]] = {
     "node_cls": two_cliques,
     "graph_cls": rings_and_stars,
     "graph_reg": lambda: rings_and_stars(regression=True),
@@ -84,3 +85,4 @@ EXAMPLES = {
     "edge_cls": labelled_edges,
     "multi_reg": multi_targets,
 }
+"""A dataset for each task type of ours, made anew at each call."""
