@@ -25,7 +25,11 @@ _SIGNALS = {
     "SIGTERM": "terminated",
 }
 #: Signals that come from outside the cell: the cell is not to blame and is tried again.
-OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT})
+OUTSIDE = frozenset(
+    getattr(signal, name)
+    for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
+    if hasattr(signal, name)  # Windows has two of them
+)
 _LENGTH = 500
 _FRAMES = 12
 
@@ -68,7 +72,7 @@ def death(status: int) -> str:
     """Describe the wait status of a worker that ended on its own."""
     number = signal_of(status)
     if number is None:
-        return f"worker died: exit code {status >> 8 & 0xFF}"
+        return f"worker died: exit code {status >> 8}"
     try:
         name = signal.Signals(number).name
     except ValueError:
