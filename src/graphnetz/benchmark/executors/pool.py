@@ -197,15 +197,18 @@ class Pool:
             return []
         worker.channel.close()
         if not worker.ready:
-            self._bad_starts += 1
-            if self._bad_starts >= _BAD_STARTS:
-                raise CannotMoveError(f"Workers end before they are ready ({reason}).")
+            self._count_bad_start(reason)
         if worker.cell is None:
             return []
         if outside:
             return [Lost(worker.cell, reason)]
         seconds = time.monotonic() - worker.started
         return [ended(worker.cell, "failed", reason, seconds=seconds, environment=here())]
+
+    def _count_bad_start(self, reason: str) -> None:
+        self._bad_starts += 1
+        if self._bad_starts >= _BAD_STARTS:
+            raise CannotMoveError(f"Workers end before they are ready ({reason}).")
 
     def _replace_nursery(self) -> list[CellResult | Lost]:
         """The nursery was killed, and with it (by the kernel) its workers; start over."""
@@ -281,7 +284,8 @@ class Pool:
             self._tokens += 1
             try:
                 sock = self.nursery.start(self._tokens)
-            except OSError:  # the nursery just died; `poll` will see it
+            except OSError as error:  # the nursery just died, as `poll` will see, or the system refuses
+                self._count_bad_start(str(error))
                 return
             self._workers[self._tokens] = Worker(Channel(sock))
 
