@@ -107,7 +107,7 @@ def sleepers():
 def test_each_failure_is_a_result_with_its_reason_and_the_others_go_on(start):
     begin = time.monotonic()
     results = run(LocalExecutor(workers=2), cells_of(*FAILURES), misbehave, limits=Limits(seconds=5, memory_mb=100))
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < (60 if start == "fork" else 240), "a fresh interpreter takes seconds to start"
     assert set(results) == set(FAILURES)
     for model, (status, words) in FAILURES.items():
         assert results[model].status == status, (model, results[model])

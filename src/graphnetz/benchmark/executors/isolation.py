@@ -17,15 +17,15 @@ from typing import Any
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _KEEP: list[Any] = []  # replaced streams and handlers: dropping them would flush them, and flushing can lock
-_NAMES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-ONE_THREAD = dict.fromkeys(_NAMES, "1")
-# Not every system knows every one of these.
-_KILL: int = getattr(signal, "SIGKILL", signal.SIGTERM)
-_RESET = [
-    getattr(signal, name)
-    for name in ("SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGCHLD")
-    if hasattr(signal, name)
-]
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
+
+
+def signals(names: str) -> list[signal.Signals]:
+    """Return the signals of these names that this system knows: Windows lacks most."""
+    return [getattr(signal, name) for name in names.split() if hasattr(signal, name)]
+
+
+_KILL = signals("SIGKILL SIGTERM")[0]
 
 
 def one_thread() -> None:
@@ -88,7 +88,7 @@ def kill_family(pid: int) -> None:
 def reset_signals() -> None:
     """Forget the driver's handlers; Ctrl-C is the driver's business."""
     signal.set_wakeup_fd(-1)
-    for number in _RESET:
+    for number in signals("SIGTERM SIGHUP SIGALRM SIGUSR1 SIGUSR2 SIGCHLD"):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -128,8 +128,4 @@ def freeze() -> None:
 
 def _prctl(option: int, value: int) -> None:
     if sys.platform.startswith("linux"):
-        _libc().prctl(option, value, 0, 0, 0)
-
-
-def _libc() -> Any:
-    return ctypes.CDLL(None, use_errno=True)
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

@@ -29,13 +29,13 @@ def resident(pid: int | str = "self") -> float:
 def family(pid: int) -> float:
     """Return the resident bytes of a process plus the proportional share of its descendants."""
     total = resident(pid)
-    todo = _children(pid)
+    todo = children(pid)
     while todo:
         child = todo.pop()
         share = _proportional(child)
         if not math.isnan(share):
             total += share
-            todo.extend(_children(child))
+            todo.extend(children(child))
     return total
 
 
@@ -100,7 +100,8 @@ def _statm(pid: int | str, field: int) -> float:
         return math.nan
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Return the process numbers of the direct children."""
     if not _PROC:
         import psutil
 

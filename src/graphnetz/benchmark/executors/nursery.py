@@ -17,7 +17,7 @@ import time
 import warnings
 from typing import Any
 
-from graphnetz.benchmark.executors import isolation
+from graphnetz.benchmark.executors import isolation, memory
 from graphnetz.benchmark.executors.base import Limits, RunOne
 from graphnetz.benchmark.executors.worker_process import Load, serve
 
@@ -164,7 +164,7 @@ def _reap(workers: set[int]) -> list[tuple[int, int]]:
             workers.discard(pid)
             isolation.kill_group(pid)
             ended.append((pid, status))
-    for orphan in set(_children()) - workers:
+    for orphan in set(memory.children(os.getpid())) - workers:
         with contextlib.suppress(OSError):
             os.kill(orphan, signal.SIGKILL)
     return ended
@@ -176,18 +176,9 @@ def _bury(workers: set[int]) -> None:
     deadline = time.monotonic() + 1.0
     while time.monotonic() < deadline:
         _reap(workers)
-        if not workers and not _children():
+        if not workers and not memory.children(os.getpid()):
             break
         time.sleep(0.002)
-
-
-def _children() -> list[int]:
-    me = os.getpid()
-    try:
-        with open(f"/proc/{me}/task/{me}/children", "rb") as stream:
-            return [int(word) for word in stream.read().split()]
-    except OSError:
-        return []
 
 
 def _noted(signum: int, frame: Any) -> None:

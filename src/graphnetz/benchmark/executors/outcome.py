@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from graphnetz.benchmark.executors.isolation import signals
 from graphnetz.records import Cell, CellResult, Status
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
@@ -25,11 +26,7 @@ _SIGNALS = {
     "SIGTERM": "terminated",
 }
 #: Signals that come from outside the cell: the cell is not to blame and is tried again.
-OUTSIDE = frozenset(
-    getattr(signal, name)
-    for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
-    if hasattr(signal, name)  # Windows has two of them
-)
+OUTSIDE = frozenset(signals("SIGKILL SIGTERM SIGHUP SIGINT SIGQUIT"))
 _LENGTH = 500
 _FRAMES = 12
 
