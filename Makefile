@@ -6,7 +6,7 @@ OUT ?= runs/default
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench chaos golden calibrate browser latex clean
+.PHONY: help install run test lint format docs bench chaos golden calibrate browser latex minimum release clean
 
 help:
 	@echo "make run        set up, run the default benchmark offline, write a report to $(OUT)"
@@ -15,6 +15,8 @@ help:
 	@echo "make docs       build the documentation site"
 	@echo "make browser    look at the report in a real browser"
 	@echo "make latex      compile what the report writes for papers"
+	@echo "make minimum    set up the lowest declared versions beside, run a selection of the tests on them"
+	@echo "make release    build, check, install the wheel into an empty environment and run it"
 	@echo "make bench | chaos | golden | calibrate   the long runs"
 
 # The stamp is written last: an interrupted install is repeated, not trusted.
@@ -48,6 +50,24 @@ format: install
 docs: install
 	$(BIN)/mkdocs build --strict --quiet
 
+release:
+	PYTHON=$(PYTHON) sh scripts/release.sh
+
+# torch stays at its pin: only that version has a small CPU build everywhere, its declared floor is not tried.
+MINIMUM_TESTS := tests/stats tests/spine tests/render tests/engine/test_store.py tests/engine/test_keys.py \
+	tests/engine/test_executors.py tests/report/test_report_tables.py tests/kernels/test_kernel_functions.py tests/packaging
+
+$(VENV)-minimum/.installed.stamp: pyproject.toml scripts/minimum_versions.py
+	test -x $(VENV)-minimum/bin/python || $(PYTHON) -m venv $(VENV)-minimum
+	$(PYTHON) scripts/minimum_versions.py --keep torch==2.13.0 > $(VENV)-minimum/pins.txt
+	$(VENV)-minimum/bin/python -m pip install --quiet torch==2.13.0
+	$(VENV)-minimum/bin/python -m pip install --quiet --constraint $(VENV)-minimum/pins.txt --editable . \
+		pytest pytest-timeout hypothesis scikit-posthocs autorank baycomp pyarrow
+	@touch $@
+
+minimum: $(VENV)-minimum/.installed.stamp
+	$(VENV)-minimum/bin/python -m pytest -m "not browser and not golden and not data and not ray" $(MINIMUM_TESTS) $(PYTEST_ARGS)
+
 browser: install
 	sh scripts/chromium.sh
 	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS)
@@ -75,4 +95,4 @@ calibrate: install
 	$(BIN)/python benchmarks/calibrate.py
 
 clean:
-	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-minimum build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

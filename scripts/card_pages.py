@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphnetz._core.optional import pip_install
 from graphnetz.datasets import CARDS, CATEGORIES
 from graphnetz.models import ALL, MODELS
 from graphnetz.report.bibliography import bibtex, model_key
@@ -31,7 +32,7 @@ def _facts(card: Any) -> list[tuple[str, str]]:
         ("Citation", card.citation),
     ]
     if card.extra:
-        rows.append(("Needs", f"pip install 'graphnetz[{card.extra}]'"))
+        rows.append(("Needs", pip_install(card.extra)))
     return [(name, str(value)) for name, value in rows if value]
 
 

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from graphnetz.benchmark.executors import EXECUTORS, SerialExecutor
-from graphnetz.benchmark.loggers import LOGGERS
-from graphnetz.render.plots import FIGURES
 from torch_geometric.data import Data
 
 from graphnetz import register_model
 from graphnetz.audit.checks import check
 from graphnetz.datasets.cards import dataset, task_of
 from graphnetz.datasets.suites import SUITES
+from graphnetz.engine.executors import EXECUTORS, SerialExecutor
+from graphnetz.engine.trackers import LOGGERS
 from graphnetz.metrics import METRICS, metric
+from graphnetz.report.plots import FIGURES
 from graphnetz.rings import FEATURES, perturbation, structure_metric
 from graphnetz.selection import SELECTORS, extractor
 from graphnetz.selection.selectors.base import Selector

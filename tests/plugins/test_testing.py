@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from graphnetz.benchmark.executors import EXECUTORS, SerialExecutor
-from graphnetz.benchmark.loggers import LOGGERS
 from torch_geometric.data import Data
 
 from graphnetz import register_model, testing
 from graphnetz.datasets.cards import CARDS, dataset
+from graphnetz.engine.executors import EXECUTORS, SerialExecutor
+from graphnetz.engine.trackers import LOGGERS
 from graphnetz.metrics import METRICS, metric
 from graphnetz.models import MODELS
 from graphnetz.rings import PERTURBATIONS, perturbation

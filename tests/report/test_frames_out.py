@@ -33,7 +33,7 @@ def test_every_frame_is_flat(mixed):
 
 def test_polars_is_asked_for_by_name(mixed, monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(MissingExtraError, match=r"graphnetz\[polars\]"):
+    with pytest.raises(MissingExtraError, match=r"graphnetz-bench\[polars\]"):
         mixed.to_polars()
     fake = types.ModuleType("polars")
     fake.DataFrame = lambda columns: ("polars", columns)

@@ -105,7 +105,7 @@ def test_a_run_tells_every_cell_once_and_a_broken_logger_costs_nothing(recorder,
 def test_wrong_names_and_missing_packages_are_told_before_training(monkeypatch, tmp_path, capsys):
     for name in ("tensorboard", "mlflow", "wandb"):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingExtraError, match=rf"graphnetz\[{name}\]"), listening(name, tmp_path):
+        with pytest.raises(MissingExtraError, match=rf"graphnetz-bench\[{name}\]"), listening(name, tmp_path):
             pass
     with pytest.raises(UnknownNameError, match="Did you mean 'wandb'"), listening(["wanb:x"], tmp_path):
         pass

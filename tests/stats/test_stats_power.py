@@ -17,8 +17,12 @@ solve = TTestPower()
 @pytest.mark.parametrize("effect", [0.1, 0.5, 1.0, 2.0])
 def test_power_agrees_with_statsmodels(n, effect):
     for alpha in (0.05, 0.01):
-        want = solve.power(effect, n, alpha)  # NaN where its far tail underflows
-        assert power(effect, 1.0, n, alpha=alpha) == pytest.approx(1.0 if np.isnan(want) else want, abs=1e-9)
+        want = solve.power(effect, n, alpha)
+        got = power(effect, 1.0, n, alpha=alpha)
+        if np.isnan(want):  # its far tail underflows, with older versions of scipy sooner
+            assert got == pytest.approx(1.0, abs=1e-5)
+        else:
+            assert got == pytest.approx(want, abs=1e-9)
     assert power(-effect, 1.0, n) == power(effect, 1.0, n)
     assert power(3 * effect, 3.0, n) == pytest.approx(power(effect, 1.0, n))
 

@@ -26,6 +26,12 @@ def quick_import(module: str) -> ModuleType:
     gc.disable()
     try:
         return importlib.import_module(module)
+    except ImportError as error:
+        from graphnetz._core.optional import clash
+
+        if sentence := clash():
+            raise ImportError(sentence) from error
+        raise
     finally:
         if collecting:
             gc.enable()

@@ -7,6 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from graphnetz._core.optional import pip_install
 from graphnetz.engine.identity.environment import environment, environment_key
 
 EXTRAS = {
@@ -41,7 +42,7 @@ def checks() -> list[dict[str, str]]:
             _row(
                 "ok" if there else "note",
                 f"extra {extra}",
-                "installed" if there else f"pip install 'graphnetz[{extra}]'",
+                "installed" if there else pip_install(extra),
             )
         )
     rows.append(_writable(Path.cwd(), "this folder"))

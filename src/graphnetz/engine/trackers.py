@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from graphnetz._core.errors import MissingExtraError, UsageError
+from graphnetz._core.optional import pip_install
 from graphnetz._core.paths import slug
 from graphnetz._core.registry import Registry
 from graphnetz.records import Cell, CellResult
@@ -84,7 +85,7 @@ def _module(name: str, extra: str) -> Any:
     except ImportError as error:
         raise MissingExtraError(
             f"Logging to {extra} needs the package {extra}, which is not installed. "
-            f"Run pip install 'graphnetz[{extra}]', or leave --log out."
+            f"Run {pip_install(extra)}, or leave --log out."
         ) from error
 
 

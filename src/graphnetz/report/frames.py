@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from graphnetz._core.errors import MissingExtraError
+from graphnetz._core.optional import pip_install
 from graphnetz.analysis.comparisons import CellStat, Comparison
 from graphnetz.records import CellResult, recorded_protocols
 from graphnetz.records.task_info import TaskInfo
@@ -170,7 +171,7 @@ def _to_polars(frame: pd.DataFrame) -> Any:
         import polars
     except ImportError as error:
         raise MissingExtraError(
-            "A polars frame needs the package polars, which is not installed. Run pip install 'graphnetz[polars]', "
+            f"A polars frame needs the package polars, which is not installed. Run {pip_install('polars')}, "
             "or ask for library='pandas'."
         ) from error
     # Column by column: polars would ask for pyarrow to read a pandas frame whole.

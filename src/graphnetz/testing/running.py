@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError
-from graphnetz.benchmark.executors import EXECUTORS, Limits
-from graphnetz.benchmark.loggers import LOGGERS
+from graphnetz.engine.executors import EXECUTORS, Limits
+from graphnetz.engine.trackers import LOGGERS
 from graphnetz.records import Cell, CellResult, Protocol
 from graphnetz.testing.contract import require
 
@@ -41,7 +41,7 @@ def check_executor(name: str, **options: Any) -> None:
     Parameters
     ----------
     name
-        Key of `graphnetz.benchmark.executors.EXECUTORS`.
+        Key of `graphnetz.engine.executors.EXECUTORS`.
     **options
         Arguments of the executor, such as ``workers=2``.
 
@@ -93,7 +93,7 @@ def check_tracker(name: str, where: str = "") -> None:
     Parameters
     ----------
     name
-        Key of `graphnetz.benchmark.loggers.LOGGERS`.
+        Key of `graphnetz.engine.trackers.LOGGERS`.
     where
         What a user would write after the colon of ``--log name:where``.
 

@@ -19,6 +19,7 @@ from torch_geometric.utils import to_undirected
 from graphnetz._core.archive import unpack
 from graphnetz._core.download import fetch
 from graphnetz._core.errors import DataError, MissingExtraError, unknown_name
+from graphnetz._core.optional import pip_install
 from graphnetz._core.unpickle import read_torch
 from graphnetz.datasets.sources.base import Built, GraphDataset, cached, mask_of, rule_for
 
@@ -50,7 +51,7 @@ def ogb_facts(name: str) -> dict[str, Any]:
     """Return what the ``ogb`` package states about a dataset, without importing the package."""
     spec = importlib.util.find_spec("ogb")
     if spec is None or not spec.submodule_search_locations:
-        raise MissingExtraError(f"{name} requires the 'ogb' extra: pip install 'graphnetz[ogb]'.")
+        raise MissingExtraError(f"{name} requires the 'ogb' extra: {pip_install('ogb')}.")
     import pandas as pd
 
     if name[:4] not in FAMILIES:

@@ -50,11 +50,14 @@ class Channel:
         """Return the whole messages that are here, without waiting; sets ``closed`` at the end."""
         while not self.closed:
             try:
-                part = self._sock.recv(1 << 20, socket.MSG_DONTWAIT)
+                self._sock.setblocking(False)
+                part = self._sock.recv(1 << 20)
             except (BlockingIOError, InterruptedError):
                 break
             except OSError:
                 part = b""
+            finally:
+                self._sock.setblocking(True)
             if not part:
                 self.closed = True
             self._buffer += part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -9,12 +10,22 @@ import logging
 import os
 import signal
 import sys
+import threading
+import time
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _KEEP: list[Any] = []  # replaced streams and handlers: dropping them would flush them, and flushing can lock
-_ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
+
+
+def signals(names: str) -> list[signal.Signals]:
+    """Return the signals of these names that this system knows: Windows lacks most."""
+    return [getattr(signal, name) for name in names.split() if hasattr(signal, name)]
+
+
+_KILL = signals("SIGKILL SIGTERM")[0]
 
 
 def one_thread() -> None:
@@ -25,8 +36,7 @@ def one_thread() -> None:
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "set_num_threads"):
         torch.set_num_threads(1)
-    for name in _ONE_THREAD:
-        os.environ[name] = "1"
+    os.environ.update(ONE_THREAD)
 
 
 def silence() -> None:
@@ -52,23 +62,58 @@ def silence() -> None:
 
 def own_group() -> None:
     """Lead a process group, so that all descendants can be ended together."""
-    os.setpgid(0, 0)
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
+
+
+def kill_group(pid: int) -> None:
+    """End the process group that ``pid`` leads or led, where there are such groups."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):
+            os.killpg(pid, _KILL)
+
+
+def kill_family(pid: int) -> None:
+    """End a child that is not yet waited for, with everything it started."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        leader = psutil.Process(pid)
+        for process in [*leader.children(recursive=True), leader]:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+    kill_group(pid)
 
 
 def reset_signals() -> None:
     """Forget the driver's handlers; Ctrl-C is the driver's business."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD):
+    for number in signals("SIGTERM SIGHUP SIGALRM SIGUSR1 SIGUSR2 SIGCHLD"):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def die_with(parent: int, *, by: signal.Signals = signal.SIGKILL) -> None:
+def die_with(parent: int, *, by: int = _KILL) -> None:
     """Ask the kernel for ``by`` when the parent ends; leave at once when it has ended already."""
     _prctl(_PR_SET_PDEATHSIG, int(by))
     if os.getppid() != parent:
         os._exit(0)
+
+
+def watch(parent: int) -> None:
+    """Leave within a second of the parent's end, where no kernel can be asked for it."""
+
+    def look() -> None:
+        import psutil
+
+        while os.getppid() == parent and psutil.pid_exists(parent):  # on Windows the first never changes
+            time.sleep(1.0)
+        kill_group(os.getpid())
+        os._exit(0)
+
+    threading.Thread(target=look, name="graphnetz-watch", daemon=True).start()
 
 
 def adopt_orphans() -> None:
@@ -83,8 +128,4 @@ def freeze() -> None:
 
 def _prctl(option: int, value: int) -> None:
     if sys.platform.startswith("linux"):
-        _libc().prctl(option, value, 0, 0, 0)
-
-
-def _libc() -> Any:
-    return ctypes.CDLL(None, use_errno=True)
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

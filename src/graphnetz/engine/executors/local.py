@@ -33,8 +33,9 @@ class LocalExecutor(Executor):
     retries
         How often a cell is tried again whose worker was killed from outside.
     spawn
-        Start workers from a fresh interpreter (True) or by fork (False). None forks unless CUDA is
-        already in use in this process.
+        Start workers from a fresh interpreter (True) or by fork (False). None asks the variable
+        ``GRAPHNETZ_START`` (``fork`` or ``spawn``); without it workers are forked, except on
+        Windows, on macOS and when CUDA is already in use in this process.
     """
 
     def __init__(
@@ -61,8 +62,6 @@ class LocalExecutor(Executor):
         size = min(self.workers or default_workers(limits), len(cells))
         with terminable():
             try:
-                if not hasattr(os, "fork"):
-                    raise CannotMoveError("This system cannot fork.")
                 self._supervise(queue, Pool(run_one, size, limits, spawn=self.spawn), on_start, on_result, tick)
             except CannotMoveError as error:
                 warnings.warn(f"{error} Cells run one after another in this process.", stacklevel=2)

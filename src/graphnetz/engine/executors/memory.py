@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -10,23 +11,31 @@ from pathlib import Path
 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _SLACK = 2**30
+_PROC = Path("/proc/self/statm").exists()  # Linux; elsewhere psutil answers, more slowly
 
 
 def resident(pid: int | str = "self") -> float:
     """Return the resident bytes of a process; NaN where unknown or gone."""
-    return _statm(pid, 1)
+    if _PROC:
+        return _statm(pid, 1)
+    import psutil
+
+    try:
+        return float(psutil.Process(None if pid == "self" else int(pid)).memory_info().rss)
+    except psutil.Error:
+        return math.nan
 
 
 def family(pid: int) -> float:
     """Return the resident bytes of a process plus the proportional share of its descendants."""
     total = resident(pid)
-    todo = _children(pid)
+    todo = children(pid)
     while todo:
         child = todo.pop()
         share = _proportional(child)
         if not math.isnan(share):
             total += share
-            todo.extend(_children(child))
+            todo.extend(children(child))
     return total
 
 
@@ -59,8 +68,6 @@ def limit_address_space(megabytes: float) -> None:
     Address space is not memory (files are mapped, threads reserve stacks), so the fence stands well
     behind the limit that the supervisor watches. With CUDA, which reserves far more, there is none.
     """
-    import sys
-
     torch = sys.modules.get("torch")
     size = _statm("self", 0)
     if math.isnan(size) or (torch is not None and torch.cuda.is_initialized()):
@@ -93,7 +100,14 @@ def _statm(pid: int | str, field: int) -> float:
         return math.nan
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Return the process numbers of the direct children."""
+    if not _PROC:
+        import psutil
+
+        with contextlib.suppress(psutil.Error):
+            return [child.pid for child in psutil.Process(pid).children()]
+        return []
     try:
         with open(f"/proc/{pid}/task/{pid}/children", "rb") as stream:
             return [int(word) for word in stream.read().split()]
@@ -102,7 +116,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _proportional(pid: int) -> float:
-    return _kilobytes(Path(f"/proc/{pid}/smaps_rollup"), "Pss:")
+    return _kilobytes(Path(f"/proc/{pid}/smaps_rollup"), "Pss:") if _PROC else resident(pid)
 
 
 def _kilobytes(path: Path, field: str) -> float:

@@ -1,8 +1,8 @@
 """The nursery: a small single-threaded process that forks workers, buries them and survives neither driver nor use.
 
 The driver may run threads, consoles and databases; forking from it in the middle of a run would
-copy their locks. The nursery is forked (or started afresh when CUDA is in use) before the run and
-does nothing but fork, kill and wait. Orphans of a worker become its children and are ended.
+copy their locks. The nursery is forked before the run and does nothing but fork, kill and wait.
+Orphans of a worker become its children and are ended.
 """
 
 from __future__ import annotations
@@ -13,61 +13,38 @@ import select
 import signal
 import socket
 import struct
-import subprocess
-import sys
 import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
-from graphnetz.engine.executors import isolation
+from graphnetz.engine.executors import isolation, memory
 from graphnetz.engine.executors.base import Limits, RunOne
-from graphnetz.engine.executors.worker_process import serve
+from graphnetz.engine.executors.worker_process import Load, serve
 
 _MESSAGE = struct.Struct("<cqq")
-_SIZE = struct.Struct("<Q")
-_START = (
-    "import sys; from graphnetz.engine.executors.nursery import spawned; spawned(int(sys.argv[1]), int(sys.argv[2]))"
-)
 
 
 class Nursery:
-    """The driver's handle.
+    """The driver's handle; ``run_one`` and ``limits`` are given to every worker."""
 
-    Parameters
-    ----------
-    run_one, limits
-        Given to every worker.
-    payload
-        Encoded ``run_one`` for a fresh interpreter; None forks this one.
-    """
-
-    def __init__(self, run_one: RunOne, limits: Limits, *, payload: bytes | None = None) -> None:
+    def __init__(self, run_one: RunOne, limits: Limits) -> None:
         self._sock, child = socket.socketpair()
         self._buffer = b""
         driver = os.getpid()
-        if payload is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # the nursery calls nothing that could lock
-                self.pid = os.fork()
-            if self.pid == 0:
-                # The driver's end stays open in a variable of a frame that never returns: close it.
-                self._sock.close()
-                _nurse(child, lambda: run_one, driver=driver, limits=limits)
-            self._process = None
-        else:
-            self._process = _start(child, driver)
-            self.pid = self._process.pid
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the nursery calls nothing that could lock
+            self.pid = os.fork()
+        if self.pid == 0:
+            # The driver's end stays open in a variable of a frame that never returns: close it.
+            self._sock.close()
+            _nurse(child, lambda _: (run_one, limits), driver=driver)
         child.close()
-        if payload is not None:
-            head = struct.pack("<dd", limits.seconds or 0.0, limits.memory_mb or 0.0)
-            self._sock.sendall(head + _SIZE.pack(len(payload)) + payload)
 
-    def fileno(self) -> int:
-        """Return the descriptor, for waiting."""
-        return self._sock.fileno()
+    def waitables(self) -> list[socket.socket]:
+        """Return what tells that something happened."""
+        return [self._sock]
 
-    def fork(self, token: int) -> socket.socket:
+    def start(self, token: int) -> socket.socket:
         """Ask for a worker; its end of the messages comes back at once, its number with the next events."""
         ours, theirs = socket.socketpair()
         with theirs:
@@ -112,44 +89,13 @@ class Nursery:
         self._sock.close()
 
     def _gone(self) -> bool:
-        if self._process is not None:
-            return self._process.poll() is not None
         try:
             return os.waitpid(self.pid, os.WNOHANG)[0] != 0
         except ChildProcessError:  # the program ignores SIGCHLD, or waited for it itself
             return True
 
 
-def spawned(descriptor: int, driver: int) -> None:
-    """Be a nursery in a fresh interpreter: the work comes encoded and is decoded by each worker."""
-    import torch  # noqa: F401  (once, before the forks)
-
-    sock = socket.socket(fileno=descriptor)
-    seconds, megabytes = struct.unpack("<dd", _exactly(sock, 16))
-    payload = _exactly(sock, _SIZE.unpack(_exactly(sock, _SIZE.size))[0])
-
-    def load() -> RunOne:
-        import cloudpickle
-
-        run_one: RunOne = cloudpickle.loads(payload)
-        return run_one
-
-    _nurse(sock, load, driver=driver, limits=Limits(seconds or None, megabytes or None))
-
-
-def _start(child: socket.socket, driver: int) -> subprocess.Popen[bytes]:
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    return subprocess.Popen(  # noqa: S603 (our own interpreter)
-        [sys.executable, "-c", _START, str(child.fileno()), str(driver)],
-        pass_fds=[child.fileno()],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-
-
-def _nurse(sock: socket.socket, load: Callable[[], RunOne], *, driver: int, limits: Limits) -> None:
+def _nurse(sock: socket.socket, load: Load, *, driver: int) -> None:
     """Serve until the driver is gone or says so. Never returns."""
     workers: set[int] = set()
     try:
@@ -171,7 +117,7 @@ def _nurse(sock: socket.socket, load: Callable[[], RunOne], *, driver: int, limi
                 wake.recv(4096)
             for pid, status in _reap(workers):
                 sock.sendall(_MESSAGE.pack(b"x", pid, status))
-            if sock in ready and not _obey(sock, workers, load, limits):
+            if sock in ready and not _obey(sock, workers, load):
                 break
     except BaseException:  # noqa: S110 (nobody to tell: the driver sees the end of the messages)
         pass
@@ -180,7 +126,7 @@ def _nurse(sock: socket.socket, load: Callable[[], RunOne], *, driver: int, limi
         os._exit(0)
 
 
-def _obey(sock: socket.socket, workers: set[int], load: Callable[[], RunOne], limits: Limits) -> bool:
+def _obey(sock: socket.socket, workers: set[int], load: Load) -> bool:
     body, descriptors, _, _ = socket.recv_fds(sock, _MESSAGE.size, 1)
     if len(body) != _MESSAGE.size:
         return False
@@ -190,7 +136,7 @@ def _obey(sock: socket.socket, workers: set[int], load: Callable[[], RunOne], li
         pid = os.fork()
         if pid == 0:
             sock.close()
-            serve(descriptors[0], load, parent=nursery, limits=limits)
+            serve(socket.socket(fileno=descriptors[0]), load, parent=nursery)
         os.close(descriptors[0])
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)  # both sides do it: whoever comes first, it is done before anyone kills
@@ -198,7 +144,7 @@ def _obey(sock: socket.socket, workers: set[int], load: Callable[[], RunOne], li
         sock.sendall(_MESSAGE.pack(b"s", number, pid))
     elif order == b"k":
         if number in workers:
-            _kill_group(number)
+            isolation.kill_group(number)
     else:
         return False
     return True
@@ -216,9 +162,9 @@ def _reap(workers: set[int]) -> list[tuple[int, int]]:
             break
         if pid in workers:
             workers.discard(pid)
-            _kill_group(pid)
+            isolation.kill_group(pid)
             ended.append((pid, status))
-    for orphan in set(_children()) - workers:
+    for orphan in set(memory.children(os.getpid())) - workers:
         with contextlib.suppress(OSError):
             os.kill(orphan, signal.SIGKILL)
     return ended
@@ -226,37 +172,13 @@ def _reap(workers: set[int]) -> list[tuple[int, int]]:
 
 def _bury(workers: set[int]) -> None:
     for pid in workers:
-        _kill_group(pid)
+        isolation.kill_group(pid)
     deadline = time.monotonic() + 1.0
     while time.monotonic() < deadline:
         _reap(workers)
-        if not workers and not _children():
+        if not workers and not memory.children(os.getpid()):
             break
         time.sleep(0.002)
-
-
-def _kill_group(pid: int) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-def _children() -> list[int]:
-    me = os.getpid()
-    try:
-        with open(f"/proc/{me}/task/{me}/children", "rb") as stream:
-            return [int(word) for word in stream.read().split()]
-    except OSError:
-        return []
-
-
-def _exactly(sock: socket.socket, size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = sock.recv(size - len(parts))
-        if not part:
-            os._exit(0)
-        parts += part
-    return bytes(parts)
 
 
 def _noted(signum: int, frame: Any) -> None:

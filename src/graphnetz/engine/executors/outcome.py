@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from graphnetz.engine.executors.isolation import signals
 from graphnetz.records import Cell, CellResult, Status
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
@@ -25,7 +26,7 @@ _SIGNALS = {
     "SIGTERM": "terminated",
 }
 #: Signals that come from outside the cell: the cell is not to blame and is tried again.
-OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT})
+OUTSIDE = frozenset(signals("SIGKILL SIGTERM SIGHUP SIGINT SIGQUIT"))
 _LENGTH = 500
 _FRAMES = 12
 
@@ -68,7 +69,7 @@ def death(status: int) -> str:
     """Describe the wait status of a worker that ended on its own."""
     number = signal_of(status)
     if number is None:
-        return f"worker died: exit code {status >> 8 & 0xFF}"
+        return f"worker died: exit code {status >> 8}"
     try:
         name = signal.Signals(number).name
     except ValueError:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import signal
+import selectors
+import socket
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
 from typing import Any
 
-from graphnetz._core.errors import GraphnetzError
-from graphnetz.engine.executors import memory
+from graphnetz._core.errors import GraphnetzError, UsageError
+from graphnetz.engine.executors import isolation, memory
 from graphnetz.engine.executors.base import Limits, RunOne
 from graphnetz.engine.executors.channel import BrokenChannelError, Channel
 from graphnetz.engine.executors.nursery import Nursery
 from graphnetz.engine.executors.outcome import OUTSIDE, death, ended, signal_of
+from graphnetz.engine.executors.spawner import Spawner
 from graphnetz.engine.executors.worker_process import here
 from graphnetz.records import Cell, CellResult
 
@@ -74,27 +76,31 @@ class Pool:
     _tokens: int = 0
     _bad_starts: int = 0
     _watched: float = 0.0
-    _nursery: Nursery | None = None
+    _nursery: Nursery | Spawner | None = None
     _payload: bytes | None = None
 
     def __post_init__(self) -> None:
         here()  # computed before the fork, inherited by all
-        if self.spawn if self.spawn is not None else _cuda_in_use():
-            self._payload = _encode(self.run_one)
-        self._nursery = Nursery(self.run_one, self.limits, payload=self._payload)
+        self._nursery = self._found()
         self._fill()
 
+    def _found(self) -> Nursery | Spawner:
+        if not (must_spawn() if self.spawn is None else self.spawn):
+            return Nursery(self.run_one, self.limits)
+        self._payload = self._payload or _encode((self.run_one, self.limits))
+        return Spawner()
+
     @property
-    def nursery(self) -> Nursery:
-        """The process that forks for this pool."""
+    def nursery(self) -> Nursery | Spawner:
+        """What starts and ends workers for this pool."""
         if self._nursery is None:
             raise RuntimeError("the pool is closed")
         return self._nursery
 
     @property
     def processes(self) -> list[int]:
-        """Process numbers of the nursery and the workers."""
-        return [self.nursery.pid, *(w.pid for w in self._workers.values() if w.pid is not None)]
+        """Process numbers of the nursery, if there is one, and the workers."""
+        return [pid for pid in (self.nursery.pid, *(w.pid for w in self._workers.values())) if pid is not None]
 
     def idle(self) -> list[Worker]:
         """Return the workers that wait for a cell."""
@@ -115,8 +121,8 @@ class Pool:
         """Wait for something to happen, at most ``timeout`` seconds, and return what came out."""
         now = time.monotonic()
         pause = min([timeout, *self._next_checks(now)])
-        open_channels = [w.channel.fileno() for w in self._workers.values() if not w.channel.closed]
-        wait([self.nursery.fileno(), *open_channels], max(pause, 0.0))
+        open_channels = [w.channel for w in self._workers.values() if not w.channel.closed]
+        _wait([*self.nursery.waitables(), *open_channels], max(pause, 0.0))
         out: list[CellResult | Lost] = []
         for token, worker in list(self._workers.items()):
             out += self._listen(token, worker)
@@ -155,6 +161,9 @@ class Pool:
             if kind == "ready":
                 worker.pid, worker.baseline = body
                 worker.ready, self._bad_starts = True, 0
+            elif kind == "asks":
+                with contextlib.suppress(BrokenChannelError):
+                    worker.channel.send_bytes(self._payload or b"")
             elif kind == "broken":
                 raise CannotMoveError(f"The work cannot be taken to a fresh process ({body}).")
             elif worker.cell is not None:
@@ -188,9 +197,7 @@ class Pool:
             return []
         worker.channel.close()
         if not worker.ready:
-            self._bad_starts += 1
-            if self._bad_starts >= _BAD_STARTS:
-                raise CannotMoveError(f"Workers end before they are ready ({reason}).")
+            self._count_bad_start(reason)
         if worker.cell is None:
             return []
         if outside:
@@ -198,18 +205,23 @@ class Pool:
         seconds = time.monotonic() - worker.started
         return [ended(worker.cell, "failed", reason, seconds=seconds, environment=here())]
 
+    def _count_bad_start(self, reason: str) -> None:
+        self._bad_starts += 1
+        if self._bad_starts >= _BAD_STARTS:
+            raise CannotMoveError(f"Workers end before they are ready ({reason}).")
+
     def _replace_nursery(self) -> list[CellResult | Lost]:
         """The nursery was killed, and with it (by the kernel) its workers; start over."""
         out: list[CellResult | Lost] = []
         for token, worker in list(self._workers.items()):
             if worker.pid is not None:
-                _kill(worker.pid)
+                isolation.kill_group(worker.pid)
             out += self._listen(token, worker)
             worker.ready = True  # its end says nothing about how workers start
             out += self._bury(token, "worker died: its parent was killed", outside=True)
         self.nursery.close()
         self._dying.clear()
-        self._nursery = Nursery(self.run_one, self.limits, payload=self._payload)
+        self._nursery = self._found()
         return out
 
     # -- limits -----------------------------------------------------------------------------------
@@ -239,7 +251,7 @@ class Pool:
         for pid, since in list(self._dying.items()):
             if now - since > _EXIT_PATIENCE:  # the nursery does not answer
                 self._dying.pop(pid)
-                _kill(pid)
+                isolation.kill_group(pid)
         return out
 
     def _watch_memory(self, megabytes: float) -> list[CellResult | Lost]:
@@ -271,17 +283,43 @@ class Pool:
         while len(self._workers) < self.size:
             self._tokens += 1
             try:
-                sock = self.nursery.fork(self._tokens)
-            except OSError:  # the nursery just died; `poll` will see it
+                sock = self.nursery.start(self._tokens)
+            except OSError as error:  # the nursery just died, as `poll` will see, or the system refuses
+                self._count_bad_start(str(error))
                 return
             self._workers[self._tokens] = Worker(Channel(sock))
 
 
-def _encode(run_one: RunOne) -> bytes:
+def must_spawn() -> bool:
+    """Return whether workers start from a fresh interpreter: told so, no fork, macOS, or CUDA in use.
+
+    A child forked on macOS may not call the system's numeric library, nor one forked after CUDA started the GPU.
+    """
+    told = os.environ.get("GRAPHNETZ_START", "")
+    if told not in ("", "fork", "spawn"):
+        raise UsageError(
+            f"GRAPHNETZ_START is {told!r}; allowed are fork and spawn. Unset it to leave the choice to us."
+        )
+    if not hasattr(os, "fork"):
+        return True
+    return told == "spawn" if told else sys.platform == "darwin" or _cuda_in_use()
+
+
+def _wait(objects: Sequence[socket.socket | Channel], timeout: float) -> None:
+    if not objects:  # Windows refuses to wait for nothing
+        time.sleep(timeout)
+        return
+    with selectors.DefaultSelector() as selector:
+        for each in objects:
+            selector.register(each, selectors.EVENT_READ)
+        selector.select(timeout)
+
+
+def _encode(work: tuple[RunOne, Limits]) -> bytes:
     import cloudpickle
 
     try:
-        return bytes(cloudpickle.dumps(run_one))
+        return bytes(cloudpickle.dumps(work))
     except Exception as error:
         raise CannotMoveError(
             f"The work cannot be sent to another process ({type(error).__name__}: {error})."
@@ -291,8 +329,3 @@ def _encode(run_one: RunOne) -> bytes:
 def _cuda_in_use() -> bool:
     torch = sys.modules.get("torch")
     return bool(torch is not None and torch.cuda.is_initialized())
-
-
-def _kill(pid: int) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(pid, signal.SIGKILL)

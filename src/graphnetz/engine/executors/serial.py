@@ -25,8 +25,8 @@ class _TimeUp(BaseException):
 class SerialExecutor(Executor):
     """Cells in the driver itself.
 
-    The time limit interrupts Python code only (by SIGALRM, in the main thread); a memory limit is
-    compared with the peak afterwards. Use ``local`` where limits must hold.
+    The time limit interrupts Python code only (by SIGALRM, in the main thread); where there is no such
+    alarm it is compared with the time taken, as a memory limit is with the peak. Use ``local`` where limits must hold.
     """
 
     in_process = True
@@ -56,6 +56,8 @@ class SerialExecutor(Executor):
         try:
             with _alarm(limits.seconds):
                 result = measured(cell, run_one, baseline=baseline, stops=(KeyboardInterrupt, _TimeUp))
+            if limits.seconds is not None and result.seconds > limits.seconds:
+                raise _TimeUp
         except _TimeUp:
             words = f"The time limit of {limits.seconds:g} s was reached."
             return ended(cell, "timeout", words, seconds=time.perf_counter() - begin, environment=here())
@@ -70,7 +72,7 @@ class SerialExecutor(Executor):
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    if seconds is None or threading.current_thread() is not threading.main_thread():
+    if seconds is None or not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return
 

@@ -17,6 +17,8 @@ from graphnetz.engine.executors.outcome import accept, completed, ended, failure
 from graphnetz.engine.identity.environment import environment_key
 from graphnetz.records import Cell, CellResult
 
+Load = Callable[[Channel], tuple[RunOne, Limits]]
+
 _ENVIRONMENT: dict[bool, str] = {}
 NO_PEAK = "Peak memory is unknown: the high-water mark cannot be reset here."
 
@@ -49,7 +51,24 @@ def measured(
     return completed(result, seconds=seconds, peak_memory=peak, environment=here())
 
 
-def serve(descriptor: int, load: Callable[[], RunOne], *, parent: int, limits: Limits) -> None:
+def spawned() -> None:
+    """Be a worker in a fresh interpreter: the socket comes from the driver, the work when it is asked for."""
+    import torch  # noqa: F401  (before `isolation.one_thread`, which sets its threads)
+
+    descriptor, driver = map(int, sys.argv[1:3])
+    shared = sys.stdin.buffer.read()
+    sock = getattr(socket, "fromshare")(shared) if shared else socket.socket(fileno=descriptor)  # noqa: B009
+    isolation.watch(driver)
+    serve(sock, _fetch, parent=driver)
+
+
+def _fetch(channel: Channel) -> tuple[RunOne, Limits]:
+    channel.send(("asks", None))
+    work: tuple[RunOne, Limits] = channel.receive()
+    return work
+
+
+def serve(sock: socket.socket, load: Load, *, parent: int) -> None:
     """Be a worker until told otherwise. Never returns: the inherited interpreter must not unwind."""
     code = 0
     try:
@@ -58,7 +77,7 @@ def serve(descriptor: int, load: Callable[[], RunOne], *, parent: int, limits: L
         isolation.own_group()
         isolation.die_with(parent)
         isolation.silence()
-        _loop(Channel(socket.socket(fileno=descriptor)), load, limits)
+        _loop(Channel(sock), load)
     except BrokenChannelError:
         pass
     except BaseException:
@@ -67,9 +86,9 @@ def serve(descriptor: int, load: Callable[[], RunOne], *, parent: int, limits: L
         os._exit(code)
 
 
-def _loop(channel: Channel, load: Callable[[], RunOne], limits: Limits) -> None:
+def _loop(channel: Channel, load: Load) -> None:
     try:
-        run_one = load()
+        run_one, limits = load(channel)
     except Exception as error:
         channel.send(("broken", f"{type(error).__name__}: {error}"))
         return
