@@ -30,8 +30,14 @@ def adjust(p: npt.ArrayLike, *, method: str = "holm") -> Floats:
         ``"holm"`` and ``"bonferroni"`` hold the family-wise error rate, ``"bh"`` the false
         discovery rate.
 
+    Returns
+    -------
+    ndarray
+        Adjusted p-values in the order of ``p``, at most 1.
+
     Examples
     --------
+    >>> from graphnetz.stats import adjust
     >>> adjust([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """
