@@ -28,6 +28,14 @@ class Tuning:
     test_share
         Share of the graphs to test on, for datasets without a split of their own; None leaves the
         benchmark's 10 %.
+    note
+        Said in the report.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import PRESETS, Tuning
+    >>> Tuning(runs=30).runs, PRESETS["paper"].runs
+    (30, 100)
     """
 
     search: Mapping[str, Any] = field(default_factory=dict)

@@ -165,7 +165,7 @@ def decide(
     >>> from graphnetz.stats import decide
     >>> near, far = [0.01, -0.02, 0.0, 0.01, -0.01], [0.11, 0.10, 0.12, 0.10, 0.11]
     >>> [item.decision for item in decide([near, far], looks=(5, 10)).comparisons]
-    ??
+    ['open', 'different']
     """
     check_share(alpha, "alpha")
     plan = check_looks(tuple(looks))
