@@ -72,11 +72,20 @@ def dataset(
         The remaining fields of `DatasetCard`: title, source, licence, citation, simulated, offline,
         graphs, nodes, edges, features, classes, extra, protocol, notes, checksum, mirror.
 
+    Returns
+    -------
+    callable
+        Decorator for the loader.
+
     Examples
     --------
-    >>> from graphnetz.datasets.cards import CARDS
-    >>> CARDS["random_tsp"].category
-    'combinatorial'
+    >>> from graphnetz.datasets import CARDS, LOADER_REGISTRY, dataset
+    >>> @dataset("social", serves={"node_cls": 100}, name="my_network")
+    ... def load(root):
+    ...     ...
+    >>> CARDS["my_network"].category
+    'social'
+    >>> _ = CARDS.remove("my_network"), LOADER_REGISTRY["social"]["node_cls"].pop()  # leave all as it was
     """
     if category not in CATEGORIES:
         raise unknown_name("category", category, CATEGORIES)

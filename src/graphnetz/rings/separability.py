@@ -66,9 +66,10 @@ class SeparabilityResult:
     Examples
     --------
     >>> from graphnetz.rings import separability
-    >>> result = separability({"o": [0.9, 0.91, 0.92], "eg": [0.5, 0.51, 0.52]}, permutations=100)
-    >>> result.reachable
-    False
+    >>> original, edgeless = [0.90 + i / 1000 for i in range(12)], [0.80 + i / 1000 for i in range(12)]
+    >>> result = separability({"o": original, "eg": edgeless}, permutations=1000)
+    >>> result.groups, result.reachable
+    ((('o',), ('eg',)), True)
     """
 
     comparisons: tuple[Comparison, ...] = field(repr=False)

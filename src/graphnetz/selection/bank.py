@@ -54,7 +54,7 @@ class PerformanceRecord:
     metric, metrics
         Key of the headline metric, and all metrics by key.
     seconds, memory
-        Cost of the run in seconds and megabytes; NaN when unknown.
+        Cost of the run in seconds and bytes; NaN when unknown.
     seed
         Seed of the run.
 

@@ -32,7 +32,7 @@ class Choice:
     score, low, high
         Predicted headline metric, and bounds meant to hold it with the recommendation's level.
     seconds, memory
-        Expected cost of one run in seconds and megabytes; NaN when unknown.
+        Expected cost of one run in seconds and bytes; NaN when unknown.
 
     Examples
     --------
