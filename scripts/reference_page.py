@@ -1,10 +1,11 @@
-"""The reference pages of the documentation, made from signatures, docstrings, options and settings while the site is built."""
+"""The reference pages of the documentation, read off signatures, docstrings, options and settings during the build."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import inspect
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -207,7 +208,7 @@ def _constant_words(entry: Entry) -> str:
     files = sorted(folder.parent.rglob("*.py")) if folder.name == "__init__.py" else [folder]
     for path in files:
         body = ast.parse(path.read_text(encoding="utf-8")).body
-        for node, after in zip(body, body[1:], strict=False):
+        for node, after in itertools.pairwise(body):
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
             named = any(isinstance(item, ast.Name) and item.id == entry.name for item in targets)
             if named and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
@@ -261,12 +262,13 @@ def package_page(package: str, entries: list[Entry]) -> str:
     parts = [f"# {package}\n\n{PACKAGES[package]}\n"]
     if package == "graphnetz":
         homes = {id(entry.value): entry for found in pages().values() for entry in found}
-        rows = [
-            f"| `{name}` | [{homes[id(value)].package}]({Path(_file(homes[id(value)].package)).name}#{name.lower()}) |\n"
-            for name, value in sorted(_exported(package).items(), key=lambda item: item[0].lower())
-        ]
-        parts.append("All names can be imported from `graphnetz`.\n\n| Name | Described in |\n| --- | --- |\n" + "".join(rows))
-    return "\n".join(parts + [entry_text(entry) for entry in entries])
+        rows = ""
+        for name, value in sorted(_exported(package).items(), key=lambda item: item[0].lower()):
+            home = homes[id(value)].package
+            rows += f"| `{name}` | [{home}]({Path(_file(home)).name}#{name.lower()}) |\n"
+        words = "All of these can be imported from `graphnetz`."
+        parts.append(f"{words}\n\n| Name | Described in |\n| --- | --- |\n{rows}")
+    return "\n".join([*parts, *(entry_text(entry) for entry in entries)])
 
 
 def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:

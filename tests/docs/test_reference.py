@@ -97,7 +97,7 @@ def _class_faults(name: str, cls: type) -> list[str]:
 
 
 def _faults(name: str, value: object) -> list[str]:
-    from numpydoc.validate import Validator, validate
+    from numpydoc.validate import validate
 
     if inspect.isclass(value):
         return _class_faults(name, value)
@@ -105,8 +105,9 @@ def _faults(name: str, value: object) -> list[str]:
         return [] if inspect.getdoc(value) else [f"{name}: no docstring"]
     plain = inspect.unwrap(getattr(value, "__func__", value))
     path = f"{plain.__module__}.{plain.__qualname__}"
-    del Validator  # imported to fail here, with a clear name, should numpydoc drop it
-    found = {code for code, _ in validate(path)["errors"]} & CODES.keys()
+    # numpydoc takes a first parameter called cls for that of a class method, also where it is a decorator's.
+    errors = [item for item in validate(path)["errors"] if item != ("PR02", "Unknown parameters {'cls'}")]
+    found = {code for code, _ in errors} & CODES.keys()
     if getattr(plain, "__isabstractmethod__", False):
         found -= {"EX01"}  # there is nothing to run
     returns = str(inspect.signature(plain).return_annotation)
@@ -146,7 +147,9 @@ def test_the_check_finds_what_is_missing(tmp_path, monkeypatch):
 
 def test_pages_show_methods_options_and_settings():
     made = reference.all_pages()
-    assert {"reference/index.md", "reference/graphnetz.md", "reference/cli.md", "reference/configuration.md"} <= set(made)
+    assert {"reference/index.md", "reference/graphnetz.md", "reference/cli.md", "reference/configuration.md"} <= set(
+        made
+    )
     report = made["reference/report.md"]
     from graphnetz import BenchmarkReport
 
