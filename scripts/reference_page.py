@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import itertools
@@ -73,6 +74,7 @@ def _own_names(module: ModuleType) -> list[str]:
     ]
 
 
+@functools.cache
 def pages() -> dict[str, list[Entry]]:
     """Entries by package. A name that two packages export stands on the page of the narrower one."""
     taken: dict[int, str] = {}
@@ -249,7 +251,8 @@ def entry_text(entry: Entry) -> str:
         if name not in attributes:
             bound = getattr(entry.value, name)
             shown = signature(f"{entry.name}.{name}", bound)
-            text.append(f"### {entry.name}.{name}\n\n```python\n{shown}\n```\n\n{described(bound)}\n")
+            label = f'{{ data-toc-label="{name}" }}'
+            text.append(f"### {entry.name}.{name} {label}\n\n```python\n{shown}\n```\n\n{described(bound)}\n")
     return "\n".join(text)
 
 

@@ -53,6 +53,7 @@ class Metric:
 
 
 METRICS: Registry[Metric] = Registry("metric", entry_points="graphnetz.metrics")
+"""Metrics by key; `metric` adds one, plug-ins by entry point."""
 
 
 def metric(

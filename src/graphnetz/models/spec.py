@@ -217,6 +217,7 @@ def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | N
 
 
 MODELS: Registry[ModelSpec] = Registry("model", entry_points="graphnetz.models")
+"""Registered models by name; `register_model` adds one, plug-ins by entry point."""
 
 
 def register_model(

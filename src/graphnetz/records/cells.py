@@ -13,6 +13,7 @@ import numpy.typing as npt
 from graphnetz.records.protocol import Protocol
 
 Status = Literal["ok", "failed", "diverged", "timeout", "oom"]
+"""How a cell ended; all but ``"ok"`` are failures with a reason."""
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ PRESETS: dict[str, Tuning] = {
         runs=100,
     ),
 }
+"""Named tunings: ``"quick"`` takes minutes, ``"paper"`` is the grid of the RINGS paper."""
 GRANULAR = {
     "initialisation": (42, 7, 123, 56, 89),
     "split": (67, 23, 77, 88, 54),

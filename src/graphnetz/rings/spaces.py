@@ -40,7 +40,9 @@ class StructureMetric:
 
 
 STRUCTURES: Registry[StructureMetric] = Registry("structural metric", entry_points="graphnetz.structures")
+"""Structural distances between the nodes of a graph, by name; `structure_metric` adds one."""
 FEATURES: Registry[FeatureMetric] = Registry("feature metric", entry_points="graphnetz.features")
+"""Distances between the feature rows of nodes, by name: ``[b, n, d] -> [b, n, n]``. Plug-ins add more."""
 
 
 def structure_metric(name: str, *, timed: bool = False, whole: bool = False) -> Callable[..., StructureMetric]:

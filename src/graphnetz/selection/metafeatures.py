@@ -53,7 +53,9 @@ class Extractor:
 
 
 EXTRACTORS: Registry[Extractor] = Registry("meta-feature extractor", entry_points="graphnetz.extractors")
+"""Functions that describe a graph, by name; `extractor` adds one."""
 FEATURE_SETS: Registry[tuple[str, ...]] = Registry("feature set")
+"""Named lists of extractors, such as ``"regular"``; `meta_features` takes their names."""
 
 
 def extractor(name: str, *, names: Iterable[str] = ()) -> Callable[[Callable[[Graph], Any]], Callable[[Graph], Any]]:

@@ -28,6 +28,7 @@ Spending = Callable[[float, float], float]
 """``spending(alpha, fraction) -> alpha spent`` when a fraction of the planned seeds has been seen."""
 
 SPENDING: Registry[Spending] = Registry("spending function", entry_points="graphnetz.spending")
+"""Spending functions by name: how much of alpha may be used when a share of the seeds has been seen."""
 
 _REACH = 7.6  # grid of normal scores; one-sided levels down to 1e-14
 _CELLS = 304

@@ -15,6 +15,7 @@ Correction = Callable[[Floats], Floats]
 """``correction(p) -> adjusted`` along the last axis, so that simulations correct many families at once; no NaN."""
 
 CORRECTIONS: Registry[Correction] = Registry("correction", entry_points="graphnetz.corrections")
+"""Corrections for several tests, by name: p-values of one family in, adjusted p-values out. Plug-ins add more."""
 
 
 def adjust(p: npt.ArrayLike, *, method: str = "holm") -> Floats:

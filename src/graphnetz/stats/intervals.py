@@ -18,6 +18,7 @@ IntervalMethod = Callable[[Floats, float, int, int], tuple[float, float]]
 """``method(x, level, n_resamples, seed) -> (low, high)``; called with two or more unequal values."""
 
 INTERVALS: Registry[IntervalMethod] = Registry("interval method", entry_points="graphnetz.intervals")
+"""Interval methods by name: ``(values, level, n_resamples, seed) -> (low, high)``. Plug-ins add more."""
 
 BOOTSTRAP_MIN = 20
 """Below this many values bootstrap intervals are measurably too narrow (see the statistics page)."""

@@ -97,6 +97,7 @@ PairedMethod = Callable[[Differences, float], TestOutcome]
 """``method(differences, test_ratio) -> TestOutcome``; called with at least one pair."""
 
 PAIRED_TESTS: Registry[PairedMethod] = Registry("pairwise method", entry_points="graphnetz.paired_tests")
+"""Paired tests by name: ``(differences, test_ratio) -> TestOutcome``. Plug-ins add more."""
 
 
 def paired_test(

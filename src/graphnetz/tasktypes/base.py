@@ -415,6 +415,7 @@ class TaskType(abc.ABC):
 
 
 TASK_TYPES: Registry[TaskType] = Registry("task type", entry_points="graphnetz.task_types")
+"""Task types by name; `task_type` adds one, plug-ins by entry point."""
 
 
 def task_type(cls: type[TaskType]) -> type[TaskType]:

@@ -138,6 +138,7 @@ class Selector(abc.ABC):
 
 
 SELECTORS: Registry[type[Selector]] = Registry("selector", entry_points="graphnetz.selectors")
+"""Selector classes by name. A subclass of `Selector` that is registered here, or by a plug-in, joins every testbed."""
 
 
 def column_mean(P: FloatArray) -> FloatArray:
