@@ -36,6 +36,8 @@ test: install
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden" --ignore tests/engine $(PYTEST_ARGS)
 # These kill processes and groups of processes: they run in a process of their own, not beside other tests.
 	$(BIN)/python -m pytest -m "not browser and not golden" tests/engine $(PYTEST_ARGS)
+# The examples of the documentation, run as they stand there.
+	$(BIN)/python -m pytest -n 2 --doctest-modules src/graphnetz
 
 lint: install
 	$(BIN)/ruff check .

@@ -21,10 +21,28 @@ SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric. ``compute(target, score)`` returns NaN where it is undefined.
+    """A declared metric.
 
-    ``score`` holds one row of class scores per example (classification), one value per pair
-    (binary ranking) or one value per target (regression).
+    Parameters
+    ----------
+    key
+        Short name; history keys carry the split in front, such as ``test_acc``.
+    label
+        Readable name.
+    greater_is_better
+        Direction.
+    bounds
+        Smallest and largest possible value.
+    compute
+        ``compute(target, score)`` returns NaN where the metric is undefined. ``score`` holds one row
+        of class scores per example (classification), one value per pair (binary ranking) or one value
+        per target (regression).
+
+    Examples
+    --------
+    >>> from graphnetz.metrics import METRICS
+    >>> METRICS["mae"].label, METRICS["mae"].greater_is_better
+    ('MAE', False)
     """
 
     key: str
@@ -37,12 +55,37 @@ class Metric:
 METRICS: Registry[Metric] = Registry(
     "metric", entry_points="graphnetz.metrics", accepts=Metric, named="key", decorator="metric"
 )
+"""Metrics by key; `metric` adds one, plug-ins by entry point."""
 
 
 def metric(
     key: str, label: str, *, greater_is_better: bool, bounds: tuple[float, float]
 ) -> Callable[[Callable[[Array, Array], float]], Callable[[Array, Array], float]]:
-    """Declare the decorated function as the metric ``key``."""
+    """Declare the decorated function ``(target, score) -> float`` as a metric.
+
+    Parameters
+    ----------
+    key, label
+        Short and readable name.
+    greater_is_better
+        Direction.
+    bounds
+        Smallest and largest possible value.
+
+    Returns
+    -------
+    callable
+        Decorator that files the function in `METRICS` and returns it unchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import METRICS, metric
+    >>> @metric("worst", "worst error", greater_is_better=False, bounds=(0.0, np.inf))
+    ... def worst(target, score):
+    ...     return float(np.abs(target - score).max())
+    >>> removed = METRICS.remove("worst")  # leave the registry as it was
+    """
 
     def declare(compute: Callable[[Array, Array], float]) -> Callable[[Array, Array], float]:
         METRICS.add(key, Metric(key, label, greater_is_better, bounds, compute))
@@ -52,13 +95,47 @@ def metric(
 
 
 def lookup(history_key: str) -> Metric:
-    """Return the metric behind a history key such as ``test_mae`` or ``train_loss``."""
+    """Return the metric behind a history key.
+
+    Parameters
+    ----------
+    history_key
+        Such as ``test_mae`` or ``train_loss``; a key without split works too.
+
+    Returns
+    -------
+    Metric
+        The declaration; an unknown key is answered with the nearest known ones.
+
+    Examples
+    --------
+    >>> from graphnetz.metrics import lookup
+    >>> lookup("test_mae").key
+    'mae'
+    """
     split, _, key = history_key.partition("_")
     return METRICS[key if split in SPLITS and key else history_key]
 
 
 def label_of(history_key: str) -> str:
-    """Return a readable name: ``test_auc`` -> ``Test ROC-AUC``; unknown keys come back as they are."""
+    """Return a readable name of a history key.
+
+    Parameters
+    ----------
+    history_key
+        Such as ``test_auc``.
+
+    Returns
+    -------
+    str
+        Unknown keys come back as they are.
+
+    Examples
+    --------
+    >>> from graphnetz.metrics import label_of
+    >>> label_of("test_auc"), label_of("my_own_key")
+    ('Test ROC-AUC', 'my_own_key')
+    """
     split, _, _ = history_key.partition("_")
     try:
         name = lookup(history_key).label
@@ -78,13 +155,53 @@ def _multilabel(target: Array, score: Array) -> bool:
 
 @metric("loss", "loss", greater_is_better=False, bounds=(0.0, np.inf))
 def loss(target: Array, score: Array) -> float:
-    """Placeholder for recorded losses: they are written by the training loop, never recomputed."""
+    """Placeholder for recorded losses: they are written by the training loop, never recomputed.
+
+    Parameters
+    ----------
+    target
+        True values.
+    score
+        Predictions of the same shape.
+
+    Returns
+    -------
+    float
+        Always NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import loss
+    >>> round(loss(np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.0, 2.0])), 3)
+    nan
+    """
     return float("nan")
 
 
 @metric("acc", "accuracy", greater_is_better=True, bounds=(0.0, 1.0))
 def accuracy(target: Array, score: Array) -> float:
-    """Share of right predictions; per label for multi-label targets, unlabelled (NaN) entries left out."""
+    """Share of right predictions; per label for multi-label targets, unknown (NaN) entries left out.
+
+    Parameters
+    ----------
+    target
+        True classes ``[example]``, or 0/1 labels ``[example, label]`` with NaN where unknown.
+    score
+        Class scores ``[example, class]``, or one logit per label.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN without examples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import accuracy
+    >>> round(accuracy(np.array([0, 1, 1]), np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])), 3)
+    0.667
+    """
     if target.size == 0:
         return float("nan")
     if _multilabel(target, score):
@@ -95,7 +212,27 @@ def accuracy(target: Array, score: Array) -> float:
 
 @metric("balanced_acc", "balanced accuracy", greater_is_better=True, bounds=(0.0, 1.0))
 def balanced_accuracy(target: Array, score: Array) -> float:
-    """Mean recall over the classes that occur; for multi-label targets the mean over labels of their own value."""
+    """Mean recall over the classes that occur; for multi-label targets the mean over labels of their own value.
+
+    Parameters
+    ----------
+    target
+        True classes ``[example]``, or 0/1 labels ``[example, label]`` with NaN where unknown.
+    score
+        Class scores ``[example, class]``, or one logit per label.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN without examples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import balanced_accuracy
+    >>> round(balanced_accuracy(np.array([0, 1, 1]), np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])), 3)
+    0.75
+    """
     if _multilabel(target, score):
         return _mean_over_labels(lambda truth, guess: _mean_recall(truth > 0.5, guess > 0), target, score)
     return _mean_recall(target.reshape(-1), _classes(score)) if target.size else float("nan")
@@ -103,7 +240,27 @@ def balanced_accuracy(target: Array, score: Array) -> float:
 
 @metric("macro_f1", "macro F1", greater_is_better=True, bounds=(0.0, 1.0))
 def macro_f1(target: Array, score: Array) -> float:
-    """Unweighted mean F1 over classes that occur in targets or predictions, or over labels with a known entry."""
+    """Unweighted mean F1 over classes that occur in targets or predictions, or over labels with a known entry.
+
+    Parameters
+    ----------
+    target
+        True classes ``[example]``, or 0/1 labels ``[example, label]`` with NaN where unknown.
+    score
+        Class scores ``[example, class]``, or one logit per label.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN without examples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import macro_f1
+    >>> round(macro_f1(np.array([0, 1, 1]), np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])), 3)
+    0.667
+    """
     if target.size == 0:
         return float("nan")
     if _multilabel(target, score):
@@ -114,7 +271,27 @@ def macro_f1(target: Array, score: Array) -> float:
 
 @metric("micro_f1", "micro F1", greater_is_better=True, bounds=(0.0, 1.0))
 def micro_f1(target: Array, score: Array) -> float:
-    """F1 over all label decisions at once, unlabelled (NaN) entries left out."""
+    """F1 over all label decisions at once, unknown (NaN) entries left out.
+
+    Parameters
+    ----------
+    target
+        True classes ``[example]``, or 0/1 labels ``[example, label]`` with NaN where unknown.
+    score
+        Class scores ``[example, class]``, or one logit per label.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; the accuracy where examples have one class each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import micro_f1
+    >>> round(micro_f1(np.array([0, 1, 1]), np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])), 3)
+    0.667
+    """
     if _multilabel(target, score):
         known = np.isfinite(target)
         return _f1(target[known] > 0.5, score[known] > 0) if known.any() else float("nan")
@@ -123,7 +300,27 @@ def micro_f1(target: Array, score: Array) -> float:
 
 @metric("f1", "F1", greater_is_better=True, bounds=(0.0, 1.0))
 def binary_f1(target: Array, score: Array) -> float:
-    """F1 of class 1; for multi-label targets that of all their decisions, which is micro F1."""
+    """F1 of class 1; for multi-label targets that of all their decisions, which is micro F1.
+
+    Parameters
+    ----------
+    target
+        True classes ``[example]``, or 0/1 labels ``[example, label]`` with NaN where unknown.
+    score
+        Class scores ``[example, class]``, or one logit per label.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN without examples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import binary_f1
+    >>> round(binary_f1(np.array([0, 1, 1]), np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])), 3)
+    0.667
+    """
     if _multilabel(target, score):
         return micro_f1(target, score)
     return _f1(target.reshape(-1) == 1, _classes(score) == 1) if target.size else float("nan")
@@ -147,14 +344,52 @@ def _f1(truth: Array, guess: Array) -> float:
 
 
 def positive_score(score: Array) -> Array:
-    """One ranking value per example from one or two columns of class scores."""
+    """One ranking value per example from one or two columns of class scores.
+
+    Parameters
+    ----------
+    score
+        ``[example]``, ``[example, 1]`` or ``[example, 2]``.
+
+    Returns
+    -------
+    ndarray
+        ``[example]``; of two columns the second minus the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import positive_score
+    >>> positive_score(np.array([[0.5, 2.0], [1.0, 0.0]])).tolist()
+    [1.5, -1.0]
+    """
     if score.ndim == 2 and score.shape[1] == 2:
         return np.asarray(score[:, 1] - score[:, 0])
     return score.reshape(-1)
 
 
 def rank_auc(target: Array, score: Array) -> float:
-    """ROC-AUC of one binary target by one sort: ties count one half, exactly."""
+    """ROC-AUC of one binary target by one sort: ties count one half, exactly.
+
+    Parameters
+    ----------
+    target
+        0/1 per example; 1 is the positive.
+    score
+        One value per example (or two class columns); greater means more likely positive.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN where one of the two classes is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import rank_auc
+    >>> round(rank_auc(np.array([0, 1, 1]), np.array([0.1, 0.9, 0.05])), 3)
+    0.5
+    """
     truth = target.reshape(-1) > 0.5
     positives = np.sort(score[truth])
     negatives = np.sort(score[~truth])
@@ -167,12 +402,52 @@ def rank_auc(target: Array, score: Array) -> float:
 
 @metric("auc", "ROC-AUC", greater_is_better=True, bounds=(0.0, 1.0))
 def roc_auc(target: Array, score: Array) -> float:
-    """ROC-AUC; the mean over classes (one against the rest) or labels where there are several."""
+    """ROC-AUC; the mean over classes (one against the rest) or labels where there are several.
+
+    Parameters
+    ----------
+    target
+        0/1 per example; 1 is the positive.
+    score
+        One value per example (or two class columns); greater means more likely positive.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN where it is undefined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import roc_auc
+    >>> round(roc_auc(np.array([0, 1, 1]), np.array([0.1, 0.9, 0.05])), 3)
+    0.5
+    """
     return _each(rank_auc, target, score)
 
 
 def rank_ap(target: Array, score: Array) -> float:
-    """Average precision of one binary target, tied scores taken as one threshold."""
+    """Average precision of one binary target, tied scores taken as one threshold.
+
+    Parameters
+    ----------
+    target
+        0/1 per example; 1 is the positive.
+    score
+        One value per example (or two class columns); greater means more likely positive.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN without positives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import rank_ap
+    >>> round(rank_ap(np.array([0, 1, 1]), np.array([0.1, 0.9, 0.05])), 3)
+    0.833
+    """
     truth = target.reshape(-1) > 0.5
     total = int(truth.sum())
     if total == 0 or np.isnan(score).any():
@@ -188,7 +463,27 @@ def rank_ap(target: Array, score: Array) -> float:
 
 @metric("ap", "average precision", greater_is_better=True, bounds=(0.0, 1.0))
 def average_precision(target: Array, score: Array) -> float:
-    """Average precision; the mean over classes (one against the rest) or labels where there are several."""
+    """Average precision; the mean over classes (one against the rest) or labels where there are several.
+
+    Parameters
+    ----------
+    target
+        0/1 per example; 1 is the positive.
+    score
+        One value per example (or two class columns); greater means more likely positive.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN where it is undefined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import average_precision
+    >>> round(average_precision(np.array([0, 1, 1]), np.array([0.1, 0.9, 0.05])), 3)
+    0.833
+    """
     return _each(rank_ap, target, score)
 
 
@@ -207,41 +502,158 @@ def _each(compute: Callable[[Array, Array], float], target: Array, score: Array)
 
 @metric("mae", "MAE", greater_is_better=False, bounds=(0.0, np.inf))
 def mean_absolute_error(target: Array, score: Array) -> float:
-    """Mean absolute error over all targets."""
+    """Mean absolute error over all targets.
+
+    Parameters
+    ----------
+    target
+        True values.
+    score
+        Predictions of the same shape.
+
+    Returns
+    -------
+    float
+        At least 0, in units of the target; NaN without targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import mean_absolute_error
+    >>> round(mean_absolute_error(np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.0, 2.0])), 3)
+    0.5
+    """
     return float(np.abs(target.reshape(score.shape) - score).mean()) if target.size else float("nan")
 
 
 @metric("rmse", "RMSE", greater_is_better=False, bounds=(0.0, np.inf))
 def root_mean_square_error(target: Array, score: Array) -> float:
-    """Root mean square error over all targets."""
+    """Root mean square error over all targets.
+
+    Parameters
+    ----------
+    target
+        True values.
+    score
+        Predictions of the same shape.
+
+    Returns
+    -------
+    float
+        At least 0, in units of the target; NaN without targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import root_mean_square_error
+    >>> round(root_mean_square_error(np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.0, 2.0])), 3)
+    0.645
+    """
     return float(np.sqrt(np.square(target.reshape(score.shape) - score).mean())) if target.size else float("nan")
 
 
 @metric("mse", "MSE", greater_is_better=False, bounds=(0.0, np.inf))
 def mean_square_error(target: Array, score: Array) -> float:
-    """Mean square error over all targets."""
+    """Mean square error over all targets.
+
+    Parameters
+    ----------
+    target
+        True values.
+    score
+        Predictions of the same shape.
+
+    Returns
+    -------
+    float
+        At least 0, in squared units of the target; NaN without targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import mean_square_error
+    >>> round(mean_square_error(np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.0, 2.0])), 3)
+    0.417
+    """
     return float(np.square(target.reshape(score.shape) - score).mean()) if target.size else float("nan")
 
 
 @metric("log_mse", "log10 MSE", greater_is_better=False, bounds=(-np.inf, np.inf))
 def log_mean_square_error(target: Array, score: Array) -> float:
-    """Decimal logarithm of the mean square error; minus infinity, and so undefined (NaN), for an exact fit."""
+    """Decimal logarithm of the mean square error.
+
+    Parameters
+    ----------
+    target
+        True values.
+    score
+        Predictions of the same shape.
+
+    Returns
+    -------
+    float
+        NaN for an exact fit, whose logarithm is minus infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import log_mean_square_error
+    >>> round(log_mean_square_error(np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.0, 2.0])), 3)
+    -0.38
+    """
     error = mean_square_error(target, score)
     return float(np.log10(error)) if error > 0 else float("nan")
 
 
 @metric("r2", "R squared", greater_is_better=True, bounds=(-np.inf, 1.0))
 def r_squared(target: Array, score: Array) -> float:
-    """Share of variance explained; NaN for constant targets."""
+    """Share of variance explained.
+
+    Parameters
+    ----------
+    target
+        True values.
+    score
+        Predictions of the same shape.
+
+    Returns
+    -------
+    float
+        At most 1; NaN for constant targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import r_squared
+    >>> round(r_squared(np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.0, 2.0])), 3)
+    0.375
+    """
     truth = target.reshape(score.shape)
     spread = float(np.square(truth - truth.mean(axis=0)).sum())
     return 1.0 - float(np.square(truth - score).sum()) / spread if spread > 0 else float("nan")
 
 
 def hits_at(k: int) -> Callable[[Array, Array], float]:
-    """Share of positives scored strictly above the k-th best negative (OGB's definition).
+    """Make the metric hits@k: the share of positives scored strictly above the k-th best negative.
 
-    A table of labels is not one ranking: there the value is NaN.
+    This is OGB's definition. A table of labels is not one ranking: there the value is NaN.
+
+    Parameters
+    ----------
+    k
+        Place of the negative to beat.
+
+    Returns
+    -------
+    callable
+        ``(target, score) -> float``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import hits_at
+    >>> hits_at(1)(np.array([1, 1, 0, 0]), np.array([0.9, 0.3, 0.5, 0.1]))
+    0.5
     """
 
     def compute(target: Array, score: Array) -> float:
@@ -266,7 +678,27 @@ for _k in (10, 20, 50, 100):
 
 @metric("mrr", "MRR", greater_is_better=True, bounds=(0.0, 1.0))
 def mean_reciprocal_rank(target: Array, score: Array) -> float:
-    """Mean over positives of 1 / (rank among all negatives), ties at their mean rank; NaN for a table of labels."""
+    """Mean over positives of 1 / (rank among all negatives), ties at their mean rank.
+
+    Parameters
+    ----------
+    target
+        0/1 per example; 1 is the positive.
+    score
+        One value per example (or two class columns); greater means more likely positive.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN for a table of labels, which is not one ranking.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.metrics import mean_reciprocal_rank
+    >>> round(mean_reciprocal_rank(np.array([0, 1, 1]), np.array([0.1, 0.9, 0.05])), 3)
+    0.75
+    """
     if _multilabel(target, score):
         return float("nan")
     truth = target.reshape(-1) > 0.5

@@ -58,15 +58,3 @@ def test_the_site_names_every_page(made):
     assert "scripts/card_pages.py" in text
     assert {path for path in made.pages() if path not in text} == set()
     assert set(CATEGORIES) == {path[9:-3] for path in made.pages() if path.startswith("datasets/")}
-
-
-def test_the_reference_names_every_public_name():
-    spec = importlib.util.spec_from_file_location("reference_page", ROOT / "scripts" / "reference_page.py")
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    import graphnetz
-
-    page = made.reference_page()
-    for name in graphnetz.__all__:
-        assert name.startswith("_") or f"### {name}\n" in page, name
-    assert "run_benchmark(" in page

@@ -27,10 +27,20 @@ class Finding:
 
     Attributes
     ----------
+    task, check
+        Names of the task and of the check that found it.
     level
         ``"leak"``: answers can be read off; ``"warning"``: numbers mislead without this.
+    message
+        What was found, as a sentence.
     value
         What was measured, such as the share of test examples concerned.
+
+    Examples
+    --------
+    >>> from graphnetz.audit import Finding
+    >>> Finding("cora", "duplicates", "leak", "3 % of test nodes have a twin in training.", 0.03).level
+    'leak'
     """
 
     task: str
@@ -45,7 +55,27 @@ class Finding:
 
 @dataclass
 class Inspected:
-    """A task and one of its splits, with what several checks need computed once."""
+    """A task and one of its splits, with what several checks need computed once.
+
+    Every check receives one of these.
+
+    Parameters
+    ----------
+    task
+        The task under inspection.
+    split
+        One of its splits, from `get_split`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.audit import Inspected
+    >>> task = task_from_networkx("karate", nx.karate_club_graph(), label="club")
+    >>> seen = Inspected(task, get_split(task))
+    >>> seen.is_class, seen.has_features, seen.rows["test"].shape
+    (True, False, (8, 3))
+    """
 
     task: Task
     split: Split
@@ -93,7 +123,31 @@ class Inspected:
         return self.split.data if isinstance(self.split.data, PackedGraphs) else None
 
     def measure(self, score: np.ndarray, part: str = "test") -> float:
-        """The headline metric of outputs for one part."""
+        """The headline metric of outputs for one part.
+
+        Parameters
+        ----------
+        score
+            Outputs in the layout of the task type, such as ``[example, class]``.
+        part
+            ``"train"``, ``"val"`` or ``"test"``.
+
+        Returns
+        -------
+        float
+            Value of the metric; NaN where it is undefined.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> from graphnetz.audit import Inspected
+        >>> task = task_from_networkx("karate", nx.karate_club_graph(), label="club")
+        >>> seen = Inspected(task, get_split(task))
+        >>> seen.measure(np.eye(2)[seen.targets["test"]])  # the right answers
+        1.0
+        """
         kind = TASK_TYPES[self.task.task_type]
         return kind.measure(self.split, part, score, (self.split.metric,))[f"{part}_{self.split.metric}"]
 
@@ -107,7 +161,29 @@ class Inspected:
         return self.measure(baseline.score(self.split)["test"])
 
     def skill(self, score: np.ndarray) -> float:
-        """Share of what there is to gain over an answer that looks at nothing; NaN where that is undefined."""
+        """Share of what there is to gain over an answer that looks at nothing.
+
+        Parameters
+        ----------
+        score
+            Outputs for the test part, in the layout of the task type.
+
+        Returns
+        -------
+        float
+            1 for a perfect answer, 0 for one no better than the majority; NaN where that is undefined.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> from graphnetz.audit import Inspected
+        >>> task = task_from_networkx("karate", nx.karate_club_graph(), label="club")
+        >>> seen = Inspected(task, get_split(task))
+        >>> seen.skill(np.eye(2)[seen.targets["test"]])  # the right answers
+        1.0
+        """
         metric = METRICS[self.split.metric]
         best = metric.bounds[1] if metric.greater_is_better else metric.bounds[0]
         room = best - self.nothing
@@ -128,7 +204,27 @@ CHECKS: Registry[Check] = Registry(
 
 
 def check(name: str) -> Callable[[Callable[[Inspected], Iterator[tuple[Level, str, float]]]], Check]:
-    """Register a check: a function that yields (level, sentence, measured value)."""
+    """Register a check: a function that yields (level, sentence, measured value).
+
+    Parameters
+    ----------
+    name
+        Name in `CHECKS`, by which `audit` calls it.
+
+    Returns
+    -------
+    callable
+        Decorator that files the function and returns the check made of it.
+
+    Examples
+    --------
+    >>> from graphnetz.audit import CHECKS, check
+    >>> @check("few test examples")
+    ... def few(seen):
+    ...     if seen.split.n_test < 30:
+    ...         yield "warning", f"There are only {seen.split.n_test} test examples.", seen.split.n_test
+    >>> removed = CHECKS.remove("few test examples")  # leave the registry as it was
+    """
 
     def decorate(function: Callable[[Inspected], Iterator[tuple[Level, str, float]]]) -> Check:
         @wraps(function)

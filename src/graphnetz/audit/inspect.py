@@ -33,13 +33,43 @@ def audit(
     -------
     list of Finding
         Leaks first. An empty list says that these checks found nothing, not that there is nothing.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import audit, task_from_networkx
+    >>> task = task_from_networkx("karate", nx.karate_club_graph(), label="club")
+    >>> [finding.level for finding in audit(task)]
+    ['warning', 'warning']
     """
     found = find_task(task) if isinstance(task, str) else task
     return inspect_task(Inspected(found, get_split(found, seed, root=root)), checks=checks)
 
 
 def inspect_task(seen: Inspected, *, checks: Sequence[str] | None = None) -> list[Finding]:
-    """Run checks on a split that is at hand."""
+    """Run checks on a split that is at hand.
+
+    Parameters
+    ----------
+    seen
+        The task with its split.
+    checks
+        Names of `CHECKS`; None runs all.
+
+    Returns
+    -------
+    list of Finding
+        Leaks first.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.audit import CHECKS, Inspected, inspect_task
+    >>> task = task_from_networkx("karate", nx.karate_club_graph(), label="club")
+    >>> inspect_task(Inspected(task, get_split(task)), checks=list(CHECKS)[:1])
+    []
+    """
     findings: list[Finding] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a regression that did not converge is still a baseline
@@ -49,7 +79,26 @@ def inspect_task(seen: Inspected, *, checks: Sequence[str] | None = None) -> lis
 
 
 def audit_section(findings: Sequence[Finding], tasks: Sequence[str]) -> Section:
-    """What a report shows of an audit."""
+    """Turn findings into the section that a report shows.
+
+    Parameters
+    ----------
+    findings
+        What `audit` returned, for all tasks together.
+    tasks
+        Names of the tasks that were looked at.
+
+    Returns
+    -------
+    Section
+        A verdict in words and a table of findings.
+
+    Examples
+    --------
+    >>> from graphnetz.audit import audit_section
+    >>> audit_section([], ["karate"]).verdict
+    'No check found anything on 1 task.'
+    """
     leaks = sum(item.level == "leak" for item in findings)
     verdict = (
         f"No check found anything on {len(tasks)} task{'' if len(tasks) == 1 else 's'}."

@@ -110,11 +110,20 @@ def dataset(
         graphs, nodes, edges, features, classes, extra, protocol, notes, checksum, mirror, and
         ``replication``, what a seed varies, for a loader with a ``seed`` argument.
 
+    Returns
+    -------
+    callable
+        Decorator for the loader.
+
     Examples
     --------
-    >>> from graphnetz.datasets.cards import CARDS
-    >>> CARDS["random_tsp"].category
-    'combinatorial'
+    >>> from graphnetz.datasets import CARDS, LOADER_REGISTRY, dataset
+    >>> @dataset("social", serves={"node_cls": 100}, name="my_network")
+    ... def load(root):
+    ...     ...
+    >>> CARDS["my_network"].category
+    'social'
+    >>> _ = CARDS.remove("my_network"), LOADER_REGISTRY["social"]["node_cls"].pop()  # leave all as it was
     """
     if category not in CATEGORIES:
         raise unknown_name("category", category, CATEGORIES)
@@ -147,7 +156,26 @@ def task_name(card: DatasetCard, task_type: str) -> str:
 
 
 def task_of(card: DatasetCard | str, task_type: str | None = None) -> Task:
-    """Return the task of ``task_type`` (the first one served when left out) on a card's dataset."""
+    """Return a task on a card's dataset.
+
+    Parameters
+    ----------
+    card
+        A card, or the name of its dataset.
+    task_type
+        One of the task types the card serves; None takes the first.
+
+    Returns
+    -------
+    Task
+        Nothing is loaded yet.
+
+    Examples
+    --------
+    >>> from graphnetz.datasets import task_of
+    >>> task_of("random_tsp", "edge_cls").name
+    'random_tsp_edge_cls'
+    """
     if isinstance(card, str):
         card = CARDS[card]
     kind = task_type or next(iter(card.serves))
@@ -169,7 +197,26 @@ def task_of(card: DatasetCard | str, task_type: str | None = None) -> Task:
 
 
 def list_datasets(category: str | None = None, task_type: str | None = None) -> list[str]:
-    """Return dataset names in the order of the categories, of one category and one task type when given."""
+    """Return dataset names in the order of the categories.
+
+    Parameters
+    ----------
+    category
+        Only datasets of this category; None takes all.
+    task_type
+        Only datasets that serve this task type; None takes all.
+
+    Returns
+    -------
+    list of str
+        Names, as `find_task` and ``graphnetz run --task`` take them.
+
+    Examples
+    --------
+    >>> from graphnetz import list_datasets
+    >>> "random_tsp" in list_datasets("combinatorial", "edge_cls")
+    True
+    """
     chosen = list(CATEGORIES) if category is None else [_known_category(category)]
     return [
         card.name
@@ -180,7 +227,26 @@ def list_datasets(category: str | None = None, task_type: str | None = None) -> 
 
 
 def iter_benchmark_tasks(category: str | None = None, task_type: str | None = None) -> Iterator[Task]:
-    """Yield the curated tasks and those added by `register_task`, category by category."""
+    """Yield the curated tasks and those added by `register_task`, category by category.
+
+    Parameters
+    ----------
+    category
+        Only tasks of this category; None takes all.
+    task_type
+        Only tasks of this type; None takes all.
+
+    Yields
+    ------
+    Task
+        In the order of the catalogue.
+
+    Examples
+    --------
+    >>> from graphnetz import iter_benchmark_tasks
+    >>> {task.task_type for task in iter_benchmark_tasks("social", "node_cls")}
+    {'node_cls'}
+    """
     len(CARDS)  # a plug-in's datasets join on the first listing
     names = list(BENCHMARK_TASKS) if category is None else [_known_category(category)]
     for name in names:
@@ -192,8 +258,19 @@ def iter_benchmark_tasks(category: str | None = None, task_type: str | None = No
 def find_task(name: str) -> Task:
     """Return the task called ``name``: registered, of a card, or of a suite.
 
+    Parameters
+    ----------
+    name
+        Name of a task; a wrong one is answered with the nearest known names.
+
+    Returns
+    -------
+    Task
+        Nothing is loaded yet.
+
     Examples
     --------
+    >>> from graphnetz.datasets import find_task
     >>> find_task("random_tsp_edge_cls").task_type
     'edge_cls'
     """

@@ -41,6 +41,20 @@ def task_from_dataset(name: str, task_type: str, dataset: Any, epochs: int = 100
         Any PyTorch Geometric dataset, list of ``Data`` or ``Data``.
     **options
         Further fields of `Task`, such as ``replication`` or ``protocol``.
+
+    Returns
+    -------
+    Task
+        Ready for ``run_benchmark(tasks=...)``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import task_from_dataset
+    >>> ring = Data(x=torch.eye(6), edge_index=torch.stack([torch.arange(6), (torch.arange(6) + 1) % 6]))
+    >>> task_from_dataset("ring", "link_pred", ring, epochs=20).epochs
+    20
     """
     check_name("task", name)
     check_task_type(name, task_type)
@@ -52,16 +66,26 @@ def task_from_dataset(name: str, task_type: str, dataset: Any, epochs: int = 100
 
 
 def register_task(category: str, task: Task) -> Task:
-    """Add ``task`` to ``BENCHMARK_TASKS[category]`` and return it; a new category is made for a new name.
+    """Add ``task`` to ``BENCHMARK_TASKS[category]``, so that it is run and found by name.
 
-    A task without a category gets this one. One that has a category keeps it, and the folder of its data.
+    Parameters
+    ----------
+    category
+        A category of the catalogue, or a new one, which is then made.
+    task
+        The task; its name must be new in the category.
+
+    Returns
+    -------
+    Task
+        The task itself: one without a category gets this one, one that has a category keeps it.
 
     Examples
     --------
-    >>> task = task_from_dataset("my_assay", "graph_cls", [])
-    >>> register_task("my_lab", task) is task
-    True
-    >>> unregister_task("my_lab", "my_assay") is task
+    >>> import networkx as nx
+    >>> from graphnetz import register_task, task_from_networkx, unregister_task
+    >>> task = register_task("social", task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> unregister_task("social", "karate") is task
     True
     """
     check_name("category", category)
@@ -80,7 +104,26 @@ def register_task(category: str, task: Task) -> Task:
 
 
 def unregister_task(category: str, name: str) -> Task:
-    """Take a task out of ``BENCHMARK_TASKS[category]`` and return it."""
+    """Take a task out of ``BENCHMARK_TASKS[category]`` and return it.
+
+    Parameters
+    ----------
+    category, name
+        Where it was registered, and its name.
+
+    Returns
+    -------
+    Task
+        The task that was taken out.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import register_task, task_from_networkx, unregister_task
+    >>> task = register_task("mine", task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> unregister_task("mine", "karate") == task
+    True
+    """
     if category not in BENCHMARK_TASKS:
         raise unknown_name("category", category, BENCHMARK_TASKS)
     by_type = BENCHMARK_TASKS[category]
@@ -130,6 +173,8 @@ def task_from_edges(
     task_type
         ``node_cls`` when labels are given, ``edge_cls`` when asked for and the edges carry a
         ``label`` column, else ``link_pred``.
+    epochs
+        Training epochs.
     directed
         Keep directions; otherwise every edge is stored both ways and repeated edges once.
     num_nodes
@@ -138,6 +183,20 @@ def task_from_edges(
         Which columns of ``labels`` and ``features`` to take, where there are several.
     splits
         Number of stratified 60/20/20 splits of the labelled nodes (mask columns, one per seed).
+    **options
+        Further fields of `Task`, such as ``protocol``.
+
+    Returns
+    -------
+    Task
+        Ready for ``run_benchmark(tasks=...)``; nothing is registered.
+
+    Examples
+    --------
+    >>> from graphnetz import task_from_edges
+    >>> edges = [[i, (i + 1) % 20] for i in range(20)]
+    >>> task_from_edges("ring", edges, labels=[0, 1] * 10).task_type
+    'node_cls'
     """
     graph = read_graph(
         edges, labels=labels, features=features, num_nodes=num_nodes, label_column=label_column,
@@ -158,10 +217,38 @@ def task_from_networkx(
     splits: int = 10,
     **options: Any,
 ) -> Task:
-    """Make a task of a networkx graph, or of a list of graphs with a target in ``graph.graph[label]``.
+    """Make a task of a networkx graph, or of a list of graphs.
 
-    ``label`` names the node attribute to predict (for a list: the graph attribute), ``features`` the
-    numeric node attributes that form the feature matrix.
+    Parameters
+    ----------
+    name
+        Name of the task.
+    graph
+        One graph, or a list of graphs with a target in ``graph.graph[label]``.
+    label
+        Node attribute to predict (for a list: graph attribute); None predicts links.
+    features
+        Numeric node attributes that form the feature matrix.
+    task_type
+        None takes ``node_cls`` with a label, ``link_pred`` without, ``graph_cls`` for a list.
+    epochs
+        Training epochs.
+    splits
+        Number of stratified 60/20/20 splits of the labelled nodes.
+    **options
+        Further fields of `Task`, such as ``protocol``.
+
+    Returns
+    -------
+    Task
+        Ready for ``run_benchmark(tasks=...)``; nothing is registered.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import task_from_networkx
+    >>> task_from_networkx("karate", nx.karate_club_graph(), label="club").task_type
+    'node_cls'
     """
     if isinstance(graph, list | tuple):
         data = [_graph_level_data(item, label or "label", tuple(features)) for item in graph]

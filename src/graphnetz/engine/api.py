@@ -19,13 +19,59 @@ from graphnetz.tasktypes import Split, known_task_type
 
 
 def get_split(task: Task | str, seed: int = 0, *, root: str = "data/benchmark") -> Split:
-    """Return exactly the split that a cell of ``(task, seed)`` trains on."""
+    """Return exactly the split that a cell of ``(task, seed)`` trains on.
+
+    Parameters
+    ----------
+    task
+        A task, or the name of one.
+    seed
+        Which of the splits.
+    root
+        Where datasets are kept.
+
+    Returns
+    -------
+    Split
+        Data, the examples of train, validation and test, true values and sizes.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"), seed=3)
+    >>> split.n_train, split.n_test, split.metric
+    (20, 8, 'acc')
+    """
     found = find_task(task) if isinstance(task, str) else task
     return Workbench({found.name: found}, {}, root).split(found.name, seed)
 
 
 def evaluate(y_true: Any, y_pred: Any, task: Task | str) -> dict[str, float]:
-    """Metrics of given predictions as the task would report them, without the split prefix."""
+    """Metrics of given predictions as the task would report them, without the split prefix.
+
+    Parameters
+    ----------
+    y_true
+        True values, one per example (or a row per example for several labels or targets).
+    y_pred
+        Scores, one row per example: a column per class, or one value for binary and real targets.
+    task
+        A task, or the name of one.
+
+    Returns
+    -------
+    dict of float
+        Metric key -> value, the headline metric first.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import evaluate, task_from_networkx
+    >>> task = task_from_networkx("karate", nx.karate_club_graph(), label="club")
+    >>> evaluate([0, 1, 1], [[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]], task)["macro_f1"]
+    0.6666666666666666
+    """
     found = find_task(task) if isinstance(task, str) else task
     kind = known_task_type(found.task_type)
     target, score = np.asarray(y_true), np.asarray(y_pred, dtype=float)

@@ -77,9 +77,21 @@ def run_benchmark(
         (class, task types, factory).
     root
         Where datasets are kept, as ``root/<category>/<dataset>/``.
-    seeds
-        Default 0..9. Cells are paired by seed, so every model gets the same ones. ``"auto"`` runs seeds in
-        rounds and stops each comparison when it is decided.
+    hidden_channels, epochs
+        Width of hidden layers, and training epochs; None takes each task's own.
+    only
+        Names of tasks of the category to run; None runs all.
+    verbose
+        Show progress.
+    seeds, seed
+        Seeds to run, or a single one. Default 0..9. Cells are paired by seed, so every model gets the
+        same ones. ``"auto"`` runs seeds in rounds and stops each comparison when it is decided.
+    task_type
+        Only tasks of this type.
+    device
+        ``"auto"``, ``"cpu"``, ``"cuda:0"``, ...
+    search
+        Values to choose from by validation, for every model alike; None searches nothing.
     out
         Run folder. With it the run is kept and resumed: only missing cells are trained. Without it
         nothing is reused.
@@ -98,12 +110,30 @@ def run_benchmark(
         Keep test-set outputs in the store, trained weights in the run folder.
     strict_env, retry_failed
         Train again what was made in an environment other than the workers', or what failed.
-    log
-        Trackers that get every cell as it ends: ``"tensorboard:DIR"``, ``"mlflow"``, ``"wandb:PROJECT"``, or several.
-        Nothing leaves this machine unless their own settings say so.
+    settings
+        Further values to keep with the run, shown in the report.
+    on_planned
+        Called when the cells are planned, before the first is trained.
     precision, max_seeds
         With ``seeds="auto"``: the largest difference that does not matter (models closer than this are
         practically equivalent), and the budget of seeds per model and task (default 30).
+    log
+        Trackers that get every cell as it ends: ``"tensorboard:DIR"``, ``"mlflow"``, ``"wandb:PROJECT"``, or several.
+        Nothing leaves this machine unless their own settings say so.
+
+    Returns
+    -------
+    BenchmarkReport
+        Intervals, paired tests, ranks, verdicts, figures and files.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import run_benchmark, task_from_networkx
+    >>> task = task_from_networkx("karate", nx.karate_club_graph(), label="club")
+    >>> options = {"seeds": range(2), "epochs": 2, "backend": "serial", "verbose": False}  # short, to be quick here
+    >>> run_benchmark(models=["GCN", "MLP"], tasks=task, **options)
+    BenchmarkReport(1 tasks, 2 models, 2 seeds)
     """
     specs = _specs(models, model_kwargs)
     chosen = _transformed_tasks(choose_tasks(category, tasks, task_type, only), transform)

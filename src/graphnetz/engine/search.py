@@ -18,11 +18,23 @@ class SearchSpace:
     """Values to try for protocol keys and, under ``model``, for constructor arguments.
 
     Every model gets the same candidates (those arguments it does not take are left out for it), so
-    no model is tuned harder than another. An empty space means no search. ``n_random`` draws that
-    many candidates without replacement instead of the full grid (Bergstra and Bengio, 2012).
+    no model is tuned harder than another. An empty space means no search.
+
+    Parameters
+    ----------
+    lr, weight_decay, hidden_channels, batch_size
+        Values of each protocol key; empty keeps the protocol's own.
+    n_random
+        Draw that many candidates without replacement instead of the full grid (Bergstra and Bengio,
+        2012); None takes the full grid.
+    seed
+        Seed of that draw.
+    model
+        Constructor argument -> values.
 
     Examples
     --------
+    >>> from graphnetz import SearchSpace
     >>> len(SearchSpace(lr=(1e-2, 1e-3), hidden_channels=(32, 64)))
     4
     """
@@ -45,7 +57,19 @@ class SearchSpace:
         return not any(getattr(self, axis) for axis in _AXES) and not any(self.model.values())
 
     def candidates(self) -> list[dict[str, Any]]:
-        """Enumerate configurations, always at least one; model arguments carry the prefix ``model.``."""
+        """Enumerate configurations, always at least one.
+
+        Returns
+        -------
+        list of dict
+            One mapping per candidate; model arguments carry the prefix ``model.``.
+
+        Examples
+        --------
+        >>> from graphnetz import SearchSpace
+        >>> SearchSpace(lr=(1e-2,), model={"dropout": (0.0, 0.5)}).candidates()
+        [{'lr': 0.01, 'model.dropout': 0.0}, {'lr': 0.01, 'model.dropout': 0.5}]
+        """
         axes = {axis: list(getattr(self, axis)) for axis in _AXES if getattr(self, axis)}
         axes |= {f"model.{name}": list(values) for name, values in self.model.items() if values}
         grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
@@ -58,7 +82,19 @@ class SearchSpace:
         return len(self.candidates())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, for the cell key and the run folder."""
+        """Return plain values, for the cell key and the run folder.
+
+        Returns
+        -------
+        dict
+            Field -> list or number.
+
+        Examples
+        --------
+        >>> from graphnetz import SearchSpace
+        >>> SearchSpace(lr=(1e-2, 1e-3)).as_dict()["lr"]
+        [0.01, 0.001]
+        """
         # An axis that came later is named only where it is used: the keys of earlier runs stay what they were.
         plain = {axis: list(getattr(self, axis)) for axis in _AXES if axis != "batch_size" or self.batch_size}
         return plain | {

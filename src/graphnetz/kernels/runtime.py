@@ -36,12 +36,40 @@ class _State:
 
 
 def is_enabled() -> bool:
-    """Return whether the kernels are switched on (environment ``GRAPHNETZ_KERNELS``, `set_enabled`)."""
+    """Return whether the kernels are switched on (environment ``GRAPHNETZ_KERNELS``, `set_enabled`).
+
+    Returns
+    -------
+    bool
+        True unless they were switched off.
+
+    Examples
+    --------
+    >>> from graphnetz.kernels import enabled, is_enabled
+    >>> with enabled(False):
+    ...     is_enabled()
+    False
+    """
     return _State.enabled
 
 
 def set_enabled(value: bool) -> None:
-    """Switch the kernels on or off for the whole process."""
+    """Switch the kernels on or off for the whole process.
+
+    Parameters
+    ----------
+    value
+        False runs plain PyTorch Geometric code.
+
+    Examples
+    --------
+    >>> from graphnetz.kernels import is_enabled, set_enabled
+    >>> before = is_enabled()
+    >>> set_enabled(False)
+    >>> is_enabled()
+    False
+    >>> set_enabled(before)
+    """
     _State.enabled = bool(value)
 
 
@@ -49,8 +77,19 @@ def set_enabled(value: bool) -> None:
 def enabled(value: bool = True) -> Iterator[None]:
     """Switch the kernels on or off inside a ``with`` block.
 
+    Parameters
+    ----------
+    value
+        False runs plain PyTorch Geometric code.
+
+    Yields
+    ------
+    None
+        The state before is restored at the end of the block.
+
     Examples
     --------
+    >>> from graphnetz.kernels import enabled, is_enabled
     >>> with enabled(False):
     ...     is_enabled()
     False

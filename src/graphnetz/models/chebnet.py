@@ -16,7 +16,32 @@ from graphnetz.models.stack import Stack
 
 @register_model(task_types=ALL)
 class ChebNet(Stack):
-    """Chebyshev filters of size ``K``; ``normalization`` is ``"sym"``, ``"rw"`` or ``"none"``."""
+    """Chebyshev filters (Defferrard et al., 2016).
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of convolutions.
+    width
+        Width between the layers; None takes ``hidden_channels``.
+    K
+        Size of the filter: how many hops one layer reaches, plus one.
+    normalization
+        Of the Laplacian: ``"sym"``, ``"rw"`` or ``"none"``.
+    dropout
+        Share of hidden values dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import ChebNet
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> ChebNet(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,

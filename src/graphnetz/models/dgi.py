@@ -17,6 +17,23 @@ class DGIWrapper(nn.Module):
     """Infomax objective around any encoder that maps ``data`` to node embeddings.
 
     The summary is the sigmoid of the mean embedding; the corruption shuffles feature rows.
+
+    Parameters
+    ----------
+    encoder
+        Module that maps ``data`` to one vector per node.
+    hidden_channels
+        Width of these vectors.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import GCN, DGIWrapper
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> positive, negative, summary = DGIWrapper(GCN(3, 8, 8), 8)(data)
+    >>> positive.shape, summary.shape
+    (torch.Size([3, 8]), torch.Size([8]))
     """
 
     def __init__(self, encoder: nn.Module, hidden_channels: int) -> None:
@@ -56,7 +73,23 @@ class _Encoder(nn.Module):
 
 
 class DGI(DGIWrapper):
-    """Infomax with the published encoder: one graph convolution and PReLU."""
+    """Infomax with the published encoder: one graph convolution and PReLU.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels
+        Width of the node features and of the embeddings.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import DGI
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> model = DGI(3, 8)
+    >>> model.loss(*model(data)).ndim
+    0
+    """
 
     def __init__(self, in_channels: int, hidden_channels: int = 512) -> None:
         super().__init__(_Encoder(in_channels, hidden_channels), hidden_channels)

@@ -13,7 +13,32 @@ from graphnetz.models.stack import Stack
 
 @register_model(task_types=ALL)
 class EGC(Stack):
-    """Convolutions that mix shared bases with weights of each node, then a linear layer."""
+    """Convolutions that mix shared bases with weights of each node, then a linear layer.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of convolutions.
+    width
+        Width between the layers; None takes ``hidden_channels``.
+    aggregators
+        How neighbours are aggregated, such as ``"symnorm"``, ``"mean"`` or ``"max"``.
+    num_bases
+        Number of shared bases.
+    dropout
+        Share of hidden values dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import EGC
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> EGC(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,

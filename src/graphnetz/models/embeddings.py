@@ -78,7 +78,24 @@ class Embedding(abc.ABC):
 class SpectralEmbedding(Embedding):
     """Leading eigenvectors of the normalised adjacency, the trivial one left out (Luo et al., 2003).
 
-    ``tolerance`` is the accuracy asked of the eigenvalue solver.
+    Parameters
+    ----------
+    num_components
+        Number of eigenvectors.
+    tolerance
+        Accuracy asked of the eigenvalue solver.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import SpectralEmbedding
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> model = SpectralEmbedding(num_components=4)
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (8, 2)
     """
 
     def __init__(self, num_components: int = 16, tolerance: float = 1e-3) -> None:
@@ -105,7 +122,27 @@ class SpectralEmbedding(Embedding):
 
 @register_model(task_types={"node_cls", "link_pred"})
 class GraRep(Embedding):
-    """Factors of positive log transition probabilities of 1 to ``power`` steps (Cao et al., 2015)."""
+    """Factors of positive log transition probabilities of 1 to ``power`` steps (Cao et al., 2015).
+
+    Parameters
+    ----------
+    num_components
+        Factors kept per step.
+    power
+        Largest number of steps.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import GraRep
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> model = GraRep(num_components=4)
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (8, 2)
+    """
 
     def __init__(self, num_components: int = 32, power: int = 2) -> None:
         self.num_components, self.power = num_components, power

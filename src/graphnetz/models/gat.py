@@ -14,7 +14,28 @@ from graphnetz.models.spec import ALL, register_model
 
 @register_model(task_types=ALL)
 class GAT(torch.nn.Module):
-    """Two attention layers: ``heads`` concatenated, then one averaged; dropout on inputs, hidden and attention."""
+    """Two attention layers: ``heads`` concatenated, then one averaged; dropout on inputs, hidden and attention.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    heads
+        Attention heads of the first layer.
+    dropout
+        Share of inputs, hidden values and attention weights dropped in training.
+    edge_dim
+        Width of edge attributes to attend to; None ignores them.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import GAT
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> GAT(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     level = "node"
 

@@ -14,7 +14,24 @@ from graphnetz.models.spec import ALL, register_model
 
 @register_model(task_types=ALL)
 class GCN(torch.nn.Module):
-    """Two graph convolutions with ReLU between them; edge weights are used where given."""
+    """Two graph convolutions with ReLU between them; edge weights are used where given.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    dropout
+        Share of hidden values dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import GCN
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> GCN(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     level = "node"
 

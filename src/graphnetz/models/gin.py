@@ -26,7 +26,24 @@ def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
 
 @register_model(task_types={"graph_cls", "graph_reg"})
 class GIN(torch.nn.Module):
-    """Isomorphism layers with trainable eps over two-layer perceptrons, sum pooling, linear classifier."""
+    """Isomorphism layers with trainable eps over two-layer perceptrons, sum pooling, linear classifier.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of convolutions.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import GIN
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> GIN(3, 8, 2)(data).shape
+    torch.Size([1, 2])
+    """
 
     def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 3) -> None:
         super().__init__()

@@ -23,11 +23,34 @@ def _local(width: int, edge_dim: int | None) -> nn.Module:
 
 @register_model(task_types=ALL)
 class GPS(torch.nn.Module):
-    """Input projection, ``num_layers`` GPS layers of ``hidden_channels``, output projection.
+    """Input projection, GPS layers of ``hidden_channels``, output projection.
 
     Every node attends to every other node of its graph: time and memory grow with the square of the
-    graph's size. ``heads`` that do not divide the width are replaced by the largest number that does.
-    Positional encodings are projected and added where the data carries them.
+    graph's size. Positional encodings are projected and added where the data carries them.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of GPS layers.
+    heads
+        Attention heads; a number that does not divide the width is replaced by the largest one that does.
+    dropout, attn_dropout
+        Share of hidden values, and of attention weights, dropped in training.
+    edge_dim
+        Width of edge attributes to attend to; None ignores them.
+    pe_dim
+        Width of the positional encoding; None without one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import GPS
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> GPS(3, 8, 2)(data).shape
+    torch.Size([3, 2])
     """
 
     level = "node"

@@ -50,7 +50,20 @@ class _Shared(abc.ABC):
 
 @register_model(task_types={"link_pred"})
 class ResourceAllocation(_Shared):
-    """Sum of 1 / degree over shared neighbours (Zhou, Lu and Zhang, 2009)."""
+    """Sum of 1 / degree over shared neighbours (Zhou, Lu and Zhang, 2009).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import ResourceAllocation
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph()))
+    >>> model = ResourceAllocation()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (14,)
+    """
 
     @staticmethod
     def weight(degree: np.ndarray) -> np.ndarray:
@@ -60,7 +73,20 @@ class ResourceAllocation(_Shared):
 
 @register_model(task_types={"link_pred"})
 class AdamicAdar(_Shared):
-    """Sum of 1 / log(degree) over shared neighbours (Adamic and Adar, 2003)."""
+    """Sum of 1 / log(degree) over shared neighbours (Adamic and Adar, 2003).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import AdamicAdar
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph()))
+    >>> model = AdamicAdar()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (14,)
+    """
 
     @staticmethod
     def weight(degree: np.ndarray) -> np.ndarray:

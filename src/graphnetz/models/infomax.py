@@ -38,14 +38,25 @@ class InfomaxEncoder(nn.Module):
 
     Parameters
     ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
     act
         Activation of the encoder: prelu, relu or tanh.
     summary
         How node vectors become the graph's: mean, max, min or var.
     width
-        Width of the vectors; default ``hidden_channels``.
+        Width of the vectors; None takes ``hidden_channels``.
     vocabulary
         Sizes of integer feature columns, when features are categories.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import InfomaxEncoder
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> InfomaxEncoder(3, 8, 2)(data).shape
+    torch.Size([3, 2])
     """
 
     def __init__(

@@ -13,7 +13,24 @@ from graphnetz.models.spec import ALL, register_model
 
 @register_model(task_types=ALL)
 class MLP(torch.nn.Module):
-    """Two linear layers per node, with ReLU and dropout between them."""
+    """Two linear layers per node, with ReLU and dropout between them; edges are not looked at.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    dropout
+        Share of hidden values dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import MLP
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> MLP(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     level = "node"
     baseline = True

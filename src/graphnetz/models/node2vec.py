@@ -26,6 +26,18 @@ class Node2Vec(Embedding):
         Return and in-out parameter; 1 and 1 is an unbiased walk.
     negatives, epochs, rate
         Negative samples per pair, passes over the walks, first learning rate.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import Node2Vec
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> model = Node2Vec(dimensions=8, epochs=1)
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (8, 2)
     """
 
     def __init__(

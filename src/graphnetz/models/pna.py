@@ -15,7 +15,32 @@ from graphnetz.models.stack import Stack, receivers
 
 @register_model(task_types=ALL)
 class PNA(Stack):
-    """Aggregators times degree scalers; the typical degree is that of the first training batch."""
+    """Aggregators times degree scalers; the typical degree is that of the first training batch.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of convolutions.
+    width
+        Width between the layers; None takes ``hidden_channels``.
+    aggregators, scalers
+        One aggregator and one scaler, as PyG names them.
+    towers
+        Parts of the features that are processed apart.
+    dropout
+        Share of hidden values dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import PNA
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> PNA(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,

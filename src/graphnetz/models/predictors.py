@@ -27,7 +27,20 @@ def _is_class(target: np.ndarray) -> bool:
 
 @register_model(task_types={"node_cls", "graph_cls", "edge_cls", "graph_reg", "multi_reg"})
 class Majority:
-    """The commonest class, the commonest value of each label, or the median target."""
+    """The commonest class, the commonest value of each label, or the median target.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import Majority
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> model = Majority()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (8, 2)
+    """
 
     def fit(self, split: Split, rng: np.random.Generator) -> None:
         """Count the training targets."""
@@ -47,7 +60,20 @@ class Majority:
 
 @register_model(task_types={"link_pred"})
 class DegreeProduct:
-    """Preferential attachment: the product of training degrees."""
+    """Preferential attachment: the product of training degrees.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import DegreeProduct
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph()))
+    >>> model = DegreeProduct()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (14,)
+    """
 
     def fit(self, split: Split, rng: np.random.Generator) -> None:
         """Count training degrees."""
@@ -64,7 +90,20 @@ class DegreeProduct:
 
 @register_model(task_types={"link_pred"})
 class Jaccard:
-    """Shared neighbours over all neighbours, from training edges."""
+    """Shared neighbours over all neighbours, from training edges.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import Jaccard
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph()))
+    >>> model = Jaccard()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (14,)
+    """
 
     def fit(self, split: Split, rng: np.random.Generator) -> None:
         """Keep the training adjacency."""
@@ -87,7 +126,27 @@ class Jaccard:
 
 @register_model(task_types={"node_cls"})
 class LabelPropagation:
-    """Spread training labels over edges (Zhou et al., 2004); features are not looked at."""
+    """Spread training labels over edges (Zhou et al., 2004); features are not looked at.
+
+    Parameters
+    ----------
+    alpha
+        Share of its neighbours in a node's new value; the rest is its own label.
+    iterations
+        Number of steps.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import LabelPropagation
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> model = LabelPropagation()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (8, 2)
+    """
 
     def __init__(self, alpha: float = 0.9, iterations: int = 50) -> None:
         self.alpha, self.iterations = alpha, iterations
@@ -130,6 +189,23 @@ class FeatureOnly:
 
     Graphs are described by mean features and size, pairs by the product of their ends' features,
     edges by both ends' features and their own attributes.
+
+    Parameters
+    ----------
+    strength
+        Inverse of the penalty on coefficients: smaller means simpler models.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import FeatureOnly
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> model = FeatureOnly()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (8, 2)
     """
 
     def __init__(self, strength: float = 1.0) -> None:

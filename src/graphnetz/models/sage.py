@@ -14,7 +14,24 @@ from graphnetz.models.spec import ALL, register_model
 
 @register_model(task_types=ALL)
 class GraphSAGE(torch.nn.Module):
-    """Two mean-aggregating layers with ReLU and dropout between them."""
+    """Two mean-aggregating layers with ReLU and dropout between them.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    dropout
+        Share of hidden values dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import GraphSAGE
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> GraphSAGE(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     level = "node"
 

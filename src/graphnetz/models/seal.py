@@ -45,16 +45,31 @@ class SEAL(nn.Module):
 
     Parameters
     ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
     conv
         ``"GCN"``, ``"SAGE"`` or ``"GAT"``.
     width, mlp_width
         Width of the convolutions (default ``hidden_channels``) and of the perceptron.
     k
         Share of training subgraphs that sort pooling keeps whole; at least 10 nodes are kept.
+    num_hops
+        Radius of the subgraphs; only 1 is implemented.
     max_pairs
         Training pairs used, drawn once; the cost of an epoch grows with them.
     max_neighbours
         Neighbours of an end that enter a subgraph.
+    vocabulary
+        Sizes of integer feature columns, when features are categories.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import SEAL
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> SEAL(3, 8, 1).eval().decode(data, torch.tensor([[0, 0], [1, 2]])).shape
+    torch.Size([2])
     """
 
     def __init__(

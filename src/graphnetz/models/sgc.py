@@ -12,7 +12,26 @@ from graphnetz.models.spec import ALL, register_model
 
 @register_model(task_types=ALL)
 class SGC(nn.Module):
-    """``K`` normalised propagations of the features and one linear layer."""
+    """Normalised propagations of the features followed by one linear layer.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    K
+        Number of propagations.
+    bias
+        Whether the linear layer has one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import SGC
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> SGC(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     level = "node"
 

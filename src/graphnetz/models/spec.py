@@ -35,6 +35,12 @@ class ModelSpec:
         made by `_multi_task_factory` is adapted to each task type.
     kwargs
         Extra constructor arguments.
+
+    Examples
+    --------
+    >>> from graphnetz import GCN, ModelSpec
+    >>> ModelSpec(GCN, kwargs={"dropout": 0.5}).kind
+    'encoder'
     """
 
     cls: type
@@ -53,11 +59,45 @@ class ModelSpec:
         return self.cls.__name__
 
     def serves(self, task_type: str) -> bool:
-        """Whether the model can be run on ``task_type``."""
+        """Whether the model can be run on a task type.
+
+        Parameters
+        ----------
+        task_type
+            Name of the task type.
+
+        Returns
+        -------
+        bool
+            True for every task type when ``task_types`` is `ALL`.
+
+        Examples
+        --------
+        >>> from graphnetz.models import MODELS
+        >>> MODELS["GIN"].serves("graph_cls"), MODELS["GIN"].serves("node_cls")
+        (True, False)
+        """
         return self.task_types == ALL or task_type in self.task_types
 
     def with_kwargs(self, kwargs: Mapping[str, Any]) -> ModelSpec:
-        """Return a copy with more constructor arguments; a wrong name is refused before training."""
+        """Return a copy with more constructor arguments; a wrong name is refused before training.
+
+        Parameters
+        ----------
+        kwargs
+            Argument -> value.
+
+        Returns
+        -------
+        ModelSpec
+            The original is not changed.
+
+        Examples
+        --------
+        >>> from graphnetz.models import MODELS
+        >>> MODELS["GCN"].with_kwargs({"dropout": 0.5}).kwargs
+        {'dropout': 0.5}
+        """
         accepted = _parameters(self.factory or self.cls)
         for key in kwargs:
             if accepted is not None and key not in accepted:
@@ -66,12 +106,52 @@ class ModelSpec:
         return replace(self, kwargs={**self.kwargs, **kwargs})
 
     def accepts(self, argument: str) -> bool:
-        """Whether the constructor takes ``argument``."""
+        """Whether the constructor takes an argument.
+
+        Parameters
+        ----------
+        argument
+            Name of the argument.
+
+        Returns
+        -------
+        bool
+            True also for constructors that take any keyword.
+
+        Examples
+        --------
+        >>> from graphnetz.models import MODELS
+        >>> MODELS["GAT"].accepts("heads"), MODELS["GCN"].accepts("heads")
+        (True, False)
+        """
         accepted = _parameters(self.factory or self.cls)
         return accepted is None or argument in accepted
 
     def build(self, task_type: str, dims: Dims, hidden: int) -> Any:
-        """Build the model for one task; whatever the user's constructor raises passes through."""
+        """Build the model for one task; whatever the user's constructor raises passes through.
+
+        Parameters
+        ----------
+        task_type
+            What it shall predict.
+        dims
+            Widths of the data.
+        hidden
+            Width of hidden layers.
+
+        Returns
+        -------
+        torch.nn.Module or predictor
+            Untrained; an encoder that returns node vectors is adapted to the task type.
+
+        Examples
+        --------
+        >>> from graphnetz.models import MODELS
+        >>> from graphnetz.tasktypes import Dims
+        >>> model = MODELS["GCN"].build("graph_cls", Dims(3, 2), 8)
+        >>> sum(p.numel() for p in model.parameters()) > 0
+        True
+        """
         if self.kind == "predictor":
             return self.cls(**self.kwargs)
         kind = known_task_type(task_type)
@@ -139,6 +219,7 @@ def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | N
 MODELS: Registry[ModelSpec] = Registry(
     "model", entry_points="graphnetz.models", accepts=ModelSpec, decorator="graphnetz.register_model"
 )
+"""Registered models by name; `register_model` adds one, plug-ins by entry point."""
 
 
 def register_model(
@@ -151,10 +232,32 @@ def register_model(
 ) -> Any:
     """Register a model class by name; a decorator, or a call with the class.
 
+    Parameters
+    ----------
+    cls
+        The class, when called directly.
+    task_type, task_types
+        Task types it serves: one name, several, or `ALL`. The two spellings mean the same.
+    factory
+        How to build it; see `ModelSpec`.
+    name
+        Name in `MODELS`; the class's own when left out.
+
+    Returns
+    -------
+    type or callable
+        The class, or a decorator for it.
+
     Examples
     --------
+    >>> import torch
+    >>> from graphnetz import register_model
+    >>> from graphnetz.models import MODELS
     >>> @register_model(task_type={"node_cls"})
-    ... class TinyGCN(torch.nn.Module): ...  # doctest: +SKIP
+    ... class TinyGCN(torch.nn.Module):
+    ...     ...
+    >>> MODELS.remove("TinyGCN").task_types
+    frozenset({'node_cls'})
     """
 
     def register(target: type) -> type:
@@ -191,7 +294,24 @@ def _task_types(given: str | Iterable[str] | None, cls: type) -> frozenset[str]:
 
 
 def spec_from(value: Any) -> ModelSpec:
-    """Resolve a class, name, tuple or spec to a ModelSpec."""
+    """Resolve a class, name, tuple or spec to a ModelSpec.
+
+    Parameters
+    ----------
+    value
+        A class, the name of a registered model, ``(class, task types[, factory])`` or a spec.
+
+    Returns
+    -------
+    ModelSpec
+        A registered class keeps the task types it was registered with.
+
+    Examples
+    --------
+    >>> from graphnetz.models import spec_from
+    >>> spec_from("GIN").name, sorted(spec_from("GIN").task_types)
+    ('GIN', ['graph_cls', 'graph_reg'])
+    """
     if isinstance(value, ModelSpec):
         return value
     if isinstance(value, str):
@@ -211,7 +331,25 @@ def spec_from(value: Any) -> ModelSpec:
 
 
 def named_specs(models: Any) -> dict[str, ModelSpec]:
-    """Resolve every documented form of ``models=`` to names and specs, in order."""
+    """Resolve every documented form of ``models=`` to names and specs, in order.
+
+    Parameters
+    ----------
+    models
+        As in `run_benchmark`.
+
+    Returns
+    -------
+    dict of ModelSpec
+        By the name that reports show.
+
+    Examples
+    --------
+    >>> from graphnetz import GCN
+    >>> from graphnetz.models import named_specs
+    >>> list(named_specs([GCN, "MLP"])), list(named_specs({"wide": GCN}))
+    (['GCN', 'MLP'], ['wide'])
+    """
     if models is None:
         raise UsageError("run_benchmark requires `models`: a class, a registered name, a list of either, or a dict.")
     if isinstance(models, Mapping):

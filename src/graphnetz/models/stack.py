@@ -101,7 +101,30 @@ class Stack(nn.Module, abc.ABC):
 
 @register_model(task_types=ALL, name="stack.GCN")
 class StackedGCN(Stack):
-    """GCN (Kipf and Welling, 2017) of any depth."""
+    """GCN (Kipf and Welling, 2017) of any depth.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of convolutions.
+    width
+        Width between the layers; None takes ``hidden_channels``.
+    act
+        Activation: relu, tanh, elu or prelu.
+    dropout
+        Share of hidden values dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import StackedGCN
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> StackedGCN(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,
@@ -118,7 +141,34 @@ class StackedGCN(Stack):
 
 @register_model(task_types=ALL, name="stack.GraphSAGE")
 class StackedSAGE(Stack):
-    """GraphSAGE (Hamilton et al., 2017) of any depth, with mean or maximum of neighbours."""
+    """GraphSAGE (Hamilton et al., 2017) of any depth, with mean or maximum of neighbours.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of convolutions.
+    width
+        Width between the layers; None takes ``hidden_channels``.
+    act
+        Activation: relu, tanh, elu or prelu.
+    aggr
+        ``"mean"`` or ``"max"``.
+    jk
+        ``"last"`` activates the last convolution too and adds a linear layer; ``"none"`` does not.
+    dropout
+        Share of hidden values dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import StackedSAGE
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> StackedSAGE(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,
@@ -136,7 +186,34 @@ class StackedSAGE(Stack):
 
 @register_model(task_types=ALL, name="stack.GAT")
 class StackedGAT(Stack):
-    """GAT (Velickovic et al., 2018) of any depth; the last layer averages its heads."""
+    """GAT (Velickovic et al., 2018) of any depth; the last layer averages its heads.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of convolutions.
+    width
+        Width between the layers; None takes ``hidden_channels``.
+    act
+        Activation: relu, tanh, elu or prelu.
+    dropout
+        Share of hidden values dropped in training.
+    heads
+        Attention heads per layer.
+    concat
+        Concatenate heads; False averages them.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import StackedGAT
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> StackedGAT(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,
@@ -160,7 +237,28 @@ class StackedGAT(Stack):
 
 @register_model(task_types=ALL, name="stack.GIN")
 class StackedGIN(Stack):
-    """GIN (Xu et al., 2019) of any depth, node by node."""
+    """GIN (Xu et al., 2019) of any depth, node by node.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    num_layers
+        Number of convolutions.
+    width
+        Width between the layers; None takes ``hidden_channels``.
+    eps, train_eps
+        Weight of a node beside its neighbours, less one, and whether it is trained.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.models import StackedGIN
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> StackedGIN(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,

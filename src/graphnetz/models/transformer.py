@@ -14,7 +14,28 @@ from graphnetz.models.spec import ALL, register_model
 
 @register_model(task_types=ALL)
 class GraphTransformer(torch.nn.Module):
-    """Two transformer convolutions: ``heads`` concatenated, then one averaged."""
+    """Two transformer convolutions: ``heads`` concatenated, then one averaged.
+
+    Parameters
+    ----------
+    in_channels, hidden_channels, out_channels
+        Width of the node features, of hidden layers, and of the output.
+    heads
+        Attention heads of the first layer.
+    dropout
+        Share of hidden values dropped in training.
+    edge_dim
+        Width of edge attributes to attend to; None ignores them.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import GraphTransformer
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> GraphTransformer(3, 8, 2)(data).shape
+    torch.Size([3, 2])
+    """
 
     level = "node"
 

@@ -16,11 +16,28 @@ from graphnetz._core.errors import UsageError
 from graphnetz.records.protocol import Protocol
 
 Status = Literal["ok", "failed", "diverged", "timeout", "oom"]
+"""How a cell ended; all but ``"ok"`` are failures with a reason."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One training run to be made, with the content key that names its result."""
+    """One training run to be made.
+
+    Parameters
+    ----------
+    key
+        Content key that names its result: the same key means the same computation.
+    task, model, seed
+        Which run it is.
+    protocol
+        How it is trained.
+
+    Examples
+    --------
+    >>> from graphnetz.records import Cell, Protocol
+    >>> Cell("3f2a", "cora", "GCN", 0, Protocol(epochs=50)).protocol.epochs
+    50
+    """
 
     key: str
     task: str
@@ -31,7 +48,24 @@ class Cell:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Test-set outputs of one cell: which example, what was true, what was scored."""
+    """Test-set outputs of one cell.
+
+    Parameters
+    ----------
+    example
+        Ids of the test examples.
+    target
+        What was true, one row per example.
+    score
+        What the model gave, one row per example.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.records import Predictions
+    >>> Predictions(np.array([7, 9]), np.array([0, 1]), np.array([[2.0, 1.0], [0.0, 3.0]])).score.shape
+    (2, 2)
+    """
 
     example: npt.NDArray[np.int64]
     target: npt.NDArray[Any]
@@ -42,9 +76,48 @@ class Predictions:
 class CellResult:
     """What came out of one cell; a failure is a result with its reason.
 
-    ``metrics`` holds the selected epoch's values under keys such as ``test_acc``; ``history`` one
-    list per key with one value per evaluated epoch. ``metric`` names the headline key. ``protocol`` is
-    how this cell was trained; what a search inside the cell chose is in ``trace``.
+    Parameters
+    ----------
+    key, task, model, seed
+        Which cell, as in `Cell`.
+    status
+        ``"ok"``, ``"failed"``, ``"diverged"``, ``"timeout"`` or ``"oom"``.
+    metric, greater_is_better
+        Headline key, such as ``test_acc``, and its direction.
+    metrics
+        Values of the selected epoch under keys such as ``test_acc``.
+    history
+        One list per key with one value per evaluated epoch.
+    epochs, best_epoch
+        Epochs trained, and the selected one (None: the last).
+    seconds, peak_memory
+        Cost of the run: seconds, and bytes above the baseline.
+    parameters
+        Number of trainable parameters.
+    error
+        Why there is no value; empty otherwise.
+    environment
+        Digest of the versions it ran under.
+    replication
+        What the seed varied: see `Replication`.
+    n_train, n_test
+        Examples trained and tested on.
+    trace
+        One mapping per candidate that a search tried.
+    notes
+        Remarks for the reader of the report.
+    protocol
+        How this cell was trained; what a search inside the cell chose is in ``trace``.
+    predictions
+        Test-set outputs, when they were kept.
+
+    Examples
+    --------
+    >>> from graphnetz.records import CellResult
+    >>> CellResult("3f2a", "cora", "GCN", 0, metric="test_acc", metrics={"test_acc": 0.81}).value
+    0.81
+    >>> CellResult("3f2b", "cora", "GCN", 1, status="timeout", error="over 60 s").value
+    nan
     """
 
     key: str

@@ -7,11 +7,25 @@ from typing import Any
 
 
 class GraphList(list[Any]):
-    """Graphs with an optional fixed split.
+    """Graphs with an optional fixed split; a list in every other way.
 
-    ``splits`` is one mapping ``{"train": indices, "val": indices, "test": indices}``, or a sequence
-    of them, of which seed s uses number ``s % len(splits)``. ``replication`` says what the sequence
-    is: ``"resplit"`` (overlapping random splits) or ``"fold"`` (cross-validation).
+    Parameters
+    ----------
+    graphs
+        The graphs.
+    splits
+        One mapping ``{"train": indices, "val": indices, "test": indices}``, or a sequence of them, of
+        which seed s uses number ``s % len(splits)``.
+    replication
+        What the sequence is: ``"resplit"`` (overlapping random splits) or ``"fold"``
+        (cross-validation).
+
+    Examples
+    --------
+    >>> from graphnetz.records import GraphList
+    >>> graphs = GraphList(["a", "b", "c"], splits={"train": [0], "val": [1], "test": [2]})
+    >>> len(graphs), graphs.splits["test"]
+    (3, [2])
     """
 
     def __init__(

@@ -12,7 +12,25 @@ from graphnetz._core.errors import UsageError, unknown_name
 
 @dataclass(frozen=True)
 class Plateau:
-    """Reduce the learning rate when the validation loss stalls; stop below ``min_lr``."""
+    """Reduce the learning rate when the validation loss stalls.
+
+    Parameters
+    ----------
+    factor
+        The learning rate is multiplied by this.
+    patience
+        Epochs without improvement before that.
+    min_lr
+        Training stops when the learning rate falls below.
+    threshold
+        Relative improvement that counts as one.
+
+    Examples
+    --------
+    >>> from graphnetz.records import Plateau, Protocol
+    >>> Protocol(schedule=Plateau(patience=5)).schedule.factor
+    0.5
+    """
 
     factor: float = 0.5
     patience: int = 10
@@ -24,14 +42,47 @@ class Plateau:
 class Protocol:
     """Optimiser, budget and selection rule of one cell.
 
-    ``selection`` is ``"last"`` (the paper: metrics of the final epoch) or ``"best_val"`` (the epoch
-    with the best validation metric). ``patience`` stops early when the validation metric has not
-    improved for that many epochs. ``budget`` asks for a parameter count instead of a width.
-    ``edge_attributes=False`` keeps edge attributes from models that would take them. ``batch_nodes``
-    and ``fanouts`` train on batches of that many nodes of one graph with at most ``fanouts[h]``
-    sampled neighbours of each node ``h`` hops away (-1 takes all); None trains on the whole graph.
-    ``class_weights`` weighs node classes by their rarity in each batch; ``compat`` averages metrics over
-    batches, as the code of Dwivedi et al. (2023) does, for comparison with published numbers.
+    Parameters
+    ----------
+    optimiser, lr, weight_decay
+        Name of the optimiser, learning rate and weight decay.
+    epochs
+        Passes over the training data, at most.
+    hidden_channels
+        Width of hidden layers.
+    batch_size
+        Graphs per batch, for tasks on many graphs.
+    selection
+        ``"last"`` (the paper: metrics of the final epoch) or ``"best_val"`` (the epoch with the best
+        validation metric).
+    patience
+        Stop when the validation metric has not improved for that many epochs; None never does.
+    schedule
+        Learning-rate schedule; None keeps the rate.
+    clip
+        Largest norm of the gradient; None does not clip.
+    budget
+        Number of parameters to aim at instead of a width.
+    eval_every
+        Epochs between evaluations.
+    edge_attributes
+        False keeps edge attributes from models that would take them.
+    threads, dtype, device
+        Threads of one run, floating-point type and device.
+    batch_nodes, fanouts
+        Train on batches of that many nodes of one graph with at most ``fanouts[h]`` sampled
+        neighbours of each node ``h`` hops away (-1 takes all); None trains on the whole graph.
+    class_weights
+        Weigh node classes by their rarity in each batch.
+    compat
+        Average metrics over batches, as the code of Dwivedi et al. (2023) does, for comparison with
+        published numbers.
+
+    Examples
+    --------
+    >>> from graphnetz import Protocol
+    >>> Protocol(lr=1e-3).replace(epochs=20, selection="best_val").epochs
+    20
     """
 
     optimiser: str = "adam"
@@ -82,7 +133,24 @@ class Protocol:
             raise UsageError(f"fanouts must be positive, or -1 for all neighbours, one per hop; got {self.fanouts}.")
 
     def replace(self, **changes: Any) -> Protocol:
-        """Return a copy with ``changes``; an unknown key is named."""
+        """Return a copy with changes.
+
+        Parameters
+        ----------
+        **changes
+            Fields and their new values; an unknown key is answered with the nearest known one.
+
+        Returns
+        -------
+        Protocol
+            The original is not changed.
+
+        Examples
+        --------
+        >>> from graphnetz import Protocol
+        >>> Protocol().replace(lr=0.1).lr
+        0.1
+        """
         known = {item.name for item in dataclasses.fields(self)}
         for key in changes:
             if key not in known:
@@ -95,6 +163,17 @@ class Protocol:
         """Return plain values, for hashing and for the run folder.
 
         Sampling appears only where it is asked for: cells of the whole graph keep their keys.
+
+        Returns
+        -------
+        dict
+            Field -> value.
+
+        Examples
+        --------
+        >>> from graphnetz import Protocol
+        >>> Protocol().as_dict()["optimiser"], "fanouts" in Protocol().as_dict()
+        ('adam', False)
         """
         values = dataclasses.asdict(self)
         if self.batch_nodes is None:

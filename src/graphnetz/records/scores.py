@@ -13,17 +13,33 @@ from graphnetz._core.errors import UsageError
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Final metrics; NaN is absent, and ``reasons[task, model]`` says why.
+    """Final metrics of a benchmark; NaN is absent.
 
     Parameters
     ----------
+    tasks, models, seeds
+        Names of the three axes.
     values
         Array ``[task, model, seed]``.
     greater_is_better, metrics, replication, test_ratio, blocks
         One entry per task: direction, headline key, what a seed varies, n_test / n_train (NaN when
         unknown), and the graph the task stands on.
+    reasons
+        ``reasons[task, model]`` says why values are absent.
     splits
         One entry per task: how many fixed splits its seeds take in turn, 0 when every seed has its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.records import ScoreTable
+    >>> table = ScoreTable(
+    ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+    ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+    ...     blocks=("cora",), splits=(0,),
+    ... )
+    >>> table.values.shape
+    (1, 2, 2)
     """
 
     tasks: tuple[str, ...]
@@ -53,12 +69,62 @@ class ScoreTable:
                 raise UsageError(f"Duplicate names in {name}: {names}. Give each one name.")
 
     def cell(self, task: str, model: str) -> npt.NDArray[np.float64]:
-        """Scores of one (task, model) over all seeds, NaN where absent."""
+        """Scores of one (task, model) over all seeds.
+
+        Parameters
+        ----------
+        task, model
+            Which row.
+
+        Returns
+        -------
+        ndarray
+            One value per seed, NaN where absent.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+        ...     blocks=("cora",), splits=(0,),
+        ... )
+        >>> table.cell("cora", "GCN").tolist()
+        [0.8, 0.9]
+        """
         scores: npt.NDArray[np.float64] = self.values[self.tasks.index(task), self.models.index(model)]
         return scores
 
     def paired(self, task: str, a: str, b: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Scores of two models on the seeds that both have; seeds that share a fixed split are averaged first."""
+        """Scores of two models on the seeds that both have.
+
+        Seeds that share a fixed split are averaged first.
+
+        Parameters
+        ----------
+        task
+            Which task.
+        a, b
+            Two models.
+
+        Returns
+        -------
+        tuple of ndarray
+            Two arrays of the same length.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+        ...     blocks=("cora",), splits=(0,),
+        ... )
+        >>> [scores.tolist() for scores in table.paired("cora", "GCN", "MLP")]
+        [[0.8], [0.6]]
+        """
         x, y = self.cell(task, a), self.cell(task, b)
         both = np.isfinite(x) & np.isfinite(y)
         x, y = (self.by_split(task, np.where(both, row, np.nan)) for row in (x, y))
@@ -66,21 +132,108 @@ class ScoreTable:
         return x[both], y[both]
 
     def by_split(self, task: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """One value per fixed split out of one per seed; see `split_means`."""
+        """One value per fixed split out of one per seed.
+
+        Runs on one fold differ by their initial weights only, so a test that counts them as further folds is
+        anti-conservative.
+
+        Parameters
+        ----------
+        task
+            Whose splits.
+        values
+            One value per seed.
+
+        Returns
+        -------
+        ndarray
+            The values as they are when every seed has a split of its own.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+        ...     blocks=("cora",), splits=(0,),
+        ... )
+        >>> table.by_split("cora", np.array([0.8, 0.9])).tolist()
+        [0.8, 0.9]
+        """
         return split_means(values, self.seeds, self.splits[self.tasks.index(task)])
 
     def present(self, task: str) -> tuple[str, ...]:
-        """Models with at least one value on ``task``."""
+        """Models with at least one value on a task.
+
+        Parameters
+        ----------
+        task
+            Which task.
+
+        Returns
+        -------
+        tuple of str
+            In the order of ``models``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+        ...     blocks=("cora",), splits=(0,),
+        ... )
+        >>> table.present("cora")
+        ('GCN', 'MLP')
+        """
         row = np.atleast_1d(np.isfinite(self.values[self.tasks.index(task)]).any(axis=1))
         return tuple(model for model, there in zip(self.models, row, strict=True) if there)
 
     def complete_models(self) -> tuple[str, ...]:
-        """Models with at least one value on every task: only these can be ranked across tasks."""
+        """Models with at least one value on every task: only these can be ranked across tasks.
+
+        Returns
+        -------
+        tuple of str
+            In the order of ``models``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+        ...     blocks=("cora",), splits=(0,),
+        ... )
+        >>> table.complete_models()
+        ('GCN', 'MLP')
+        """
         there = np.atleast_1d(np.isfinite(self.values).any(axis=2).all(axis=0))
         return tuple(model for model, yes in zip(self.models, there, strict=True) if yes)
 
     def means(self) -> npt.NDArray[np.float64]:
-        """Seed means ``[task, model]``, NaN where no seed finished."""
+        """Seed means.
+
+        Returns
+        -------
+        ndarray
+            ``[task, model]``, NaN where no seed finished.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+        ...     blocks=("cora",), splits=(0,),
+        ... )
+        >>> table.means().round(2).tolist()
+        [[0.85, 0.6]]
+        """
         finite = np.isfinite(self.values)
         count = finite.sum(axis=2)
         total = np.where(finite, self.values, 0.0).sum(axis=2)
@@ -92,7 +245,7 @@ def split_means(values: npt.NDArray[np.float64], seeds: Sequence[int], splits: i
     """Return the mean over the seeds of every split, where ``seed % splits`` says which split a seed took.
 
     Runs on one fold differ by their initial weights only and are no further folds: a test that counts them as such
-    is too bold. Values come back as they are when no two seeds share a split, or when ``splits`` is 0.
+    is anti-conservative. Values come back as they are when no two seeds share a split, or when ``splits`` is 0.
     """
     number = np.asarray(seeds) % splits if splits else np.arange(len(seeds))
     if np.unique(number).size == number.size:

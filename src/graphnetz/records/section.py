@@ -18,7 +18,23 @@ _PLAIN = (str, bool, int, float, type(None))
 
 @dataclass(frozen=True)
 class Table:
-    """A small table: column names and rows of plain values."""
+    """A small table of a page.
+
+    Parameters
+    ----------
+    columns
+        Column names.
+    rows
+        Rows of plain values.
+    caption
+        Sentence below the table.
+
+    Examples
+    --------
+    >>> from graphnetz.records import Table
+    >>> Table(("model", "accuracy"), (("GCN", 0.81),)).rows[0]
+    ('GCN', 0.81)
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -34,7 +50,23 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """Data of a figure. ``kind`` names the renderer's drawing function; ``data`` is plain JSON."""
+    """Data of a figure; the renderer draws it.
+
+    Parameters
+    ----------
+    kind
+        Name of the drawing function.
+    data
+        Plain JSON values.
+    caption
+        Sentence below the figure.
+
+    Examples
+    --------
+    >>> from graphnetz.records import Figure
+    >>> Figure("bars", {"labels": ["GCN"], "values": [0.81]}).kind
+    'bars'
+    """
 
     kind: str
     data: Mapping[str, Any]
@@ -43,7 +75,31 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a page. RINGS, selection, audit and cards write these; `render` draws them."""
+    """One part of a page, as plain data.
+
+    Dataset fitness, model selection, audits and cards write these; the report draws them.
+
+    Parameters
+    ----------
+    name
+        Short name, unique on a page.
+    title
+        Heading.
+    verdict
+        The finding in one sentence.
+    paragraphs, tables, figures
+        What stands below it, in this order.
+    level
+        ``"info"`` or ``"warning"``.
+    extra
+        Further plain values for programs that read the section.
+
+    Examples
+    --------
+    >>> from graphnetz.records import Section
+    >>> Section("audit", "Leaks", verdict="No check found anything.").level
+    'info'
+    """
 
     name: str
     title: str
@@ -55,7 +111,19 @@ class Section:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return plain values.
+
+        Returns
+        -------
+        dict
+            What `from_json` reads.
+
+        Examples
+        --------
+        >>> from graphnetz.records import Section
+        >>> Section("audit", "Leaks").to_json()["title"]
+        'Leaks'
+        """
         return asdict(self)
 
     def _repr_html_(self) -> str:
@@ -69,7 +137,24 @@ class Section:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Section:
-        """Rebuild from `to_json`; raises `DataError` for anything that is not a section."""
+        """Rebuild a section.
+
+        Parameters
+        ----------
+        raw
+            What `to_json` returned; anything else raises `DataError`.
+
+        Returns
+        -------
+        Section
+            Equal to the original.
+
+        Examples
+        --------
+        >>> from graphnetz.records import Section
+        >>> Section.from_json({"name": "audit", "title": "Leaks"}).name
+        'audit'
+        """
         if not isinstance(raw, Mapping):
             raise DataError(f"A section is an object with name and title, got {type(raw).__name__}.")
         _text(raw, "name", needed=True)

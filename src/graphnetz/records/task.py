@@ -27,9 +27,43 @@ def check_replication(name: str | None) -> None:
 class DatasetCard:
     """Everything the product knows about a dataset before loading it.
 
-    ``serves`` maps each task type the dataset can serve to its epoch budget; `LOADER_REGISTRY`,
-    `BENCHMARK_TASKS`, the listings and the documentation derive from it. ``replication`` says what a
-    seed varies; None leaves it to the task type, which sees the data.
+    `LOADER_REGISTRY`, `BENCHMARK_TASKS`, the listings and the documentation derive from cards.
+
+    Parameters
+    ----------
+    name, category
+        Name of the dataset and the category it belongs to.
+    serves
+        Task type -> epoch budget, for each task type the dataset can serve.
+    loader
+        ``loader(root)`` returns the data.
+    title, source, licence, citation
+        What it is called, where it comes from, under which terms, whom to cite.
+    checksum
+        File name -> digest of the published file.
+    simulated, offline
+        Whether it is generated, and whether it loads without the network.
+    graphs, nodes, edges, features, classes
+        Sizes; None when unknown.
+    extra
+        Optional dependency that the loader needs.
+    protocol
+        Overrides of the protocol on this dataset.
+    curated
+        Task types that belong to the curated benchmark of the category.
+    notes
+        Remarks for the reader.
+    mirror
+        Addresses asked before the source.
+    replication
+        What a seed varies; None leaves it to the task type, which sees the data.
+
+    Examples
+    --------
+    >>> from graphnetz.datasets import CARDS
+    >>> card = CARDS["random_tsp"]
+    >>> card.category, card.simulated
+    ('combinatorial', True)
     """
 
     name: str
@@ -82,14 +116,27 @@ class Task:
         Key of the headline metric; None takes the first one the task type declares.
     protocol
         Overrides of the protocol for this task, such as ``{"lr": 1e-3}``.
-    model_protocol
-        The same for single models of this task, by name: ``{"GIN": {"lr": 7e-3}}``. What the caller
-        of a run asks for wins over both.
+    transform
+        A PyG transform, applied to the data before they are split.
+    category
+        Category of the catalogue, for headings and listings.
     graph
         Identity of the underlying graph: two tasks with the same one are dependent blocks.
+    model_protocol
+        The same as ``protocol`` for single models of this task, by name: ``{"GIN": {"lr": 7e-3}}``.
+        What the caller of a run asks for wins over both.
     after_split
         ``(split, seed) -> split``, called with every split of this task: what changes the graph that models
         see without changing what they are asked. Its code is part of a cell's key, as the loader's is.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz import Task
+    >>> ring = Data(x=torch.eye(6), edge_index=torch.stack([torch.arange(6), (torch.arange(6) + 1) % 6]))
+    >>> Task("ring", "link_pred", lambda root: ring, epochs=20).block
+    'ring'
     """
 
     name: str

@@ -12,7 +12,7 @@ from graphnetz.records import CellResult
 from graphnetz.records.task import check_replication
 
 SHARED_DATA = frozenset({"resplit", "fold", "unknown"})
-"""Replications whose runs share training data, or may: the plain paired t-test is too bold."""
+"""Replications whose runs share training data, or may: the plain paired t-test is anti-conservative."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,12 @@ class TaskInfo:
         For headings, and for the error of a finite test set (0: unknown).
     splits
         How many fixed splits (folds, mask columns) the seeds take in turn; 0 when every seed has its own.
+
+    Examples
+    --------
+    >>> from graphnetz.report import TaskInfo
+    >>> TaskInfo("test_mae", greater_is_better=False, replication="fold", splits=10).label
+    'Test MAE'
     """
 
     metric: str

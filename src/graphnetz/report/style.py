@@ -106,7 +106,19 @@ def palette(n: int) -> list[Look]:
 
 
 def set_plot_style() -> None:
-    """Make the figures that follow look like those of the report."""
+    """Make the figures that follow look like those of the report.
+
+    Changes matplotlib's global settings; ``matplotlib.rcdefaults()`` undoes it.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> from graphnetz import set_plot_style
+    >>> with matplotlib.rc_context():  # only for this block
+    ...     set_plot_style()
+    ...     matplotlib.rcParams["font.size"]
+    9.0
+    """
     mpl.rcParams.update(STYLE)
 
 
@@ -196,6 +208,8 @@ def save_figure(
 ) -> list[Path]:
     """Write ``fig`` beside ``path`` in every format and return the files.
 
+    The files hold no date and no random identifier, so the same figure gives the same bytes.
+
     Parameters
     ----------
     fig
@@ -208,6 +222,20 @@ def save_figure(
         Resolution of PNG files.
     tight
         Cut empty margins.
+
+    Returns
+    -------
+    list of Path
+        The files written, one per format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> from graphnetz import save_figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save_figure(Figure(), f"{folder}/empty", formats=["png"])]
+    ['empty.png']
     """
     target = Path(path)
     wanted = list(dict.fromkeys(formats))

@@ -19,8 +19,23 @@ from graphnetz.rings.spaces import Array
 class AgreementResult:
     """Mean overlaps of the sets of correctly classified examples.
 
-    ``jaccard[i, j]`` is |A n B| / |A u B|; ``asymmetric[i, j]`` is |A n B| / |B|, the share of what
-    ``names[j]`` gets right that ``names[i]`` gets right too. NaN where every run leaves it undefined.
+    Attributes
+    ----------
+    names
+        The (mode, model) pairs compared; they name rows and columns of the arrays.
+    jaccard
+        ``[i, j]`` is |A n B| / |A u B|. NaN where every run leaves it undefined.
+    asymmetric
+        ``[i, j]`` is |A n B| / |B|, the share of what ``names[j]`` gets right that ``names[i]`` gets
+        right too.
+    runs
+        Runs that each pair shares.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import agreement
+    >>> agreement({"GCN": [{1, 2, 3}], "MLP": [{2, 3, 4}]}).jaccard[0, 1].item()
+    0.5
     """
 
     names: tuple[str, ...]
@@ -29,7 +44,19 @@ class AgreementResult:
     runs: npt.NDArray[np.int64] = field(repr=False)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a long table: a, b, jaccard, asymmetric, runs."""
+        """Return the overlaps as a long table.
+
+        Returns
+        -------
+        DataFrame
+            Columns a, b, jaccard, asymmetric, runs; one row per ordered pair.
+
+        Examples
+        --------
+        >>> from graphnetz.rings import agreement
+        >>> agreement({"GCN": [{1, 2, 3}], "MLP": [{2, 3, 4}]}).to_frame().shape
+        (4, 5)
+        """
         rows = [
             (a, b, self.jaccard[i, j], self.asymmetric[i, j], self.runs[i, j])
             for i, a in enumerate(self.names)
@@ -39,7 +66,27 @@ class AgreementResult:
 
 
 def correct_examples(predictions: Predictions) -> frozenset[int]:
-    """Return the ids of the examples a classifier got right (all labels, for several per example)."""
+    """Return the ids of the examples a classifier got right.
+
+    Parameters
+    ----------
+    predictions
+        Test-set outputs of one cell. With several labels per example all known ones must be right.
+
+    Returns
+    -------
+    frozenset of int
+        Ids from ``predictions.example``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.records import Predictions
+    >>> from graphnetz.rings import correct_examples
+    >>> scores = np.array([[2.0, 1.0], [0.0, 1.0]])
+    >>> correct_examples(Predictions(np.array([10, 11]), np.array([0, 0]), scores))
+    frozenset({10})
+    """
     target, score = np.asarray(predictions.target), np.asarray(predictions.score)
     if target.ndim == 2 and target.shape[1] > 1:
         known = np.isfinite(target)
@@ -62,10 +109,22 @@ def agreement(
         By name of a (mode, model) pair: the sets of correctly classified examples, by run (split
         and seed) or as a sequence in which position is the run.
 
+    Returns
+    -------
+    AgreementResult
+        Overlaps of all ordered pairs.
+
     Notes
     -----
     Both overlaps of two empty sets, and the asymmetric overlap with an empty second set, are
     undefined; such runs do not enter the mean.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import agreement
+    >>> result = agreement({"GCN": [{1, 2, 3}, {1, 2}], "MLP": [{2, 3}, {1}]})
+    >>> result.asymmetric.round(2).tolist()
+    [[1.0, 1.0], [0.58, 1.0]]
     """
     names = tuple(correct)
     sets: list[dict[object, frozenset[int]]] = []
@@ -92,7 +151,23 @@ def _mean(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class CorrelationResult:
-    """Correlation of mean complementarity with mean performance over (perturbation, t)."""
+    """Correlation of mean complementarity with mean performance over (perturbation, t).
+
+    Attributes
+    ----------
+    pearson, spearman, kendall
+        The three coefficients; NaN where undefined.
+    points
+        Number of (perturbation, t) pairs.
+    reason
+        Why the coefficients are NaN; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import correlate
+    >>> correlate({"o": [0.2], "eg": [0.4]}, {"o": 0.9, "eg": 0.8}).reason
+    'fewer than three points'
+    """
 
     pearson: float
     spearman: float
@@ -112,9 +187,26 @@ class CorrelationResult:
 
 
 def correlate(complementarity: Mapping[str, Sequence[float]], performance: Mapping[str, float]) -> CorrelationResult:
-    """Correlate complementarity (by perturbation, one value per t) with performance (by perturbation).
+    """Correlate complementarity with performance.
 
-    Perturbations that only one of the two has are left out.
+    Parameters
+    ----------
+    complementarity
+        By perturbation one value per t.
+    performance
+        By perturbation the mean score. Perturbations that only one of the two has are left out.
+
+    Returns
+    -------
+    CorrelationResult
+        Three coefficients, NaN with a reason below three points.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import correlate
+    >>> result = correlate({"o": [0.2], "eg": [0.4], "cg": [0.5]}, {"o": 0.9, "eg": 0.8, "cg": 0.7})
+    >>> round(result.spearman, 2), result.symbols
+    (-1.0, ('--', '--', '--'))
     """
     from scipy import stats
 
@@ -140,7 +232,25 @@ def correlate(complementarity: Mapping[str, Sequence[float]], performance: Mappi
 
 
 def overall_symbol(results: Sequence[CorrelationResult]) -> str:
-    """Return the paper's overall evaluation: the mean of all symbols as -2 .. 2, binned again."""
+    """Return the paper's overall evaluation: the mean of all symbols as -2 .. 2, binned again.
+
+    Parameters
+    ----------
+    results
+        Correlations of all metrics.
+
+    Returns
+    -------
+    str
+        One of ``-- - o + ++``, or ``?`` where every correlation is undefined.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import correlate, overall_symbol
+    >>> result = correlate({"o": [0.2], "eg": [0.4], "cg": [0.5]}, {"o": 0.9, "eg": 0.8, "cg": 0.7})
+    >>> overall_symbol([result])
+    '--'
+    """
     if not results:
         raise UsageError("No correlation given.")
     return correlation_symbols([value for result in results for value in result.values])[1]

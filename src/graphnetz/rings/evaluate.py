@@ -73,6 +73,10 @@ def evaluate(
         As in `separability`; ``within_runs`` permutes modes within runs only.
     backend, workers, out, root
         As in ``run_benchmark``: with ``out`` the runs are kept and resumed.
+    task_type
+        What to predict, when ``task`` is graphs.
+    verbose
+        Show progress.
 
     Returns
     -------
@@ -85,6 +89,21 @@ def evaluate(
     The paper treats graph-level tasks. Two extensions are ours: for a task on one graph
     complementarity and diversity are taken over sampled ego-graphs, and where edges are the targets
     only the graph that messages travel along is perturbed, after the split.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import evaluate
+    >>> def graph(i):  # class 0 is a path, class 1 a ring of three
+    ...     end = 3 * (1 - i % 2)
+    ...     return Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2], [1, 2, end]]), y=torch.tensor([i % 2]))
+    >>> result = evaluate(
+    ...     [graph(i) for i in range(20)], models=["GCN"], modes=["o", "eg", "rf"], backend="serial", verbose=False,
+    ...     tuning={"epochs": 1, "search": {}, "runs": 2},  # far too few runs: only to be quick here
+    ... )
+    >>> result.verdict in ("keep", "realign", "deprecate")
+    True
     """
     from graphnetz.benchmark import SearchSpace, run_benchmark
 

@@ -41,10 +41,45 @@ class ModeScore:
 
 @dataclass(frozen=True)
 class DatasetEvaluation:
-    """What RINGS says about a dataset.
+    """What RINGS says about a dataset; made by `evaluate`.
 
-    ``separability`` and ``correlation`` are keyed by metric, ``best`` by metric and mode. ``statistics``
-    and ``grid`` describe the original graphs, ``parts`` are the graphs of the first run's split.
+    Attributes
+    ----------
+    name
+        Name of the dataset.
+    separability, correlation
+        Results by metric.
+    assessment
+        Whether structure and features are informative for the task.
+    diversity, complementarity
+        Of the original graphs.
+    best
+        By metric and mode: the model that counts.
+    scores
+        One test score per metric, model, mode and run.
+    agreement
+        Overlap of correctly classified examples; None without predictions.
+    notes
+        What the reader should know about this evaluation.
+    statistics, grid
+        Descriptions of the original graphs.
+    parts
+        Graphs of the first run's split, by train, val and test.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import evaluate
+    >>> def graph(i):  # class 0 is a path, class 1 a ring of three
+    ...     end = 3 * (1 - i % 2)
+    ...     return Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2], [1, 2, end]]), y=torch.tensor([i % 2]))
+    >>> result = evaluate(
+    ...     [graph(i) for i in range(20)], models=["GCN"], modes=["o", "eg", "rf"], backend="serial", verbose=False,
+    ...     tuning={"epochs": 1, "search": {}, "runs": 2},  # far too few runs: only to be quick here
+    ... )
+    >>> result.provisional, sorted(result.relations)
+    (True, ['acc', 'auc'])
     """
 
     name: str
@@ -111,13 +146,55 @@ class DatasetEvaluation:
         return not all(item.reachable for item in self.separability.values())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return mean, standard deviation and runs by metric, model and mode."""
+        """Return scores by metric, model and mode.
+
+        Returns
+        -------
+        DataFrame
+            Columns metric, model, mode, mean, std, count.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from graphnetz.rings import evaluate
+        >>> def graph(i):  # class 0 is a path, class 1 a ring of three
+        ...     end = 3 * (1 - i % 2)
+        ...     return Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2], [1, 2, end]]), y=torch.tensor([i % 2]))
+        >>> result = evaluate(
+        ...     [graph(i) for i in range(20)], models=["GCN"], modes=["o", "eg", "rf"], backend="serial", verbose=False,
+        ...     tuning={"epochs": 1, "search": {}, "runs": 2},  # far too few runs: only to be quick here
+        ... )
+        >>> result.to_frame()["count"].tolist()
+        [2, 2, 2, 2, 2, 2]
+        """
         frame = pd.DataFrame([vars(score) for score in self.scores])
         grouped = frame.groupby(["metric", "model", "mode"], sort=False)["value"]
         return grouped.agg(["mean", "std", "count"]).reset_index()
 
     def to_section(self) -> Section:
-        """Return the evaluation as a Section of the page."""
+        """Return the evaluation as a section of the report's page.
+
+        Returns
+        -------
+        Section
+            Verdict, tables and figures as plain data.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from graphnetz.rings import evaluate
+        >>> def graph(i):  # class 0 is a path, class 1 a ring of three
+        ...     end = 3 * (1 - i % 2)
+        ...     return Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2], [1, 2, end]]), y=torch.tensor([i % 2]))
+        >>> result = evaluate(
+        ...     [graph(i) for i in range(20)], models=["GCN"], modes=["o", "eg", "rf"], backend="serial", verbose=False,
+        ...     tuning={"epochs": 1, "search": {}, "runs": 2},  # far too few runs: only to be quick here
+        ... )
+        >>> result.to_section().title
+        'Is dataset fit to judge models?'
+        """
         correlations = {metric: item.values for metric, item in self.correlation.items()}
         return Section(
             name=f"rings-{self.name}",

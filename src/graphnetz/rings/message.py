@@ -61,11 +61,25 @@ def perturb_split(split: Split, code: str, *, seed: int = 0, width: int | None =
     width
         Feature width of ``cf`` and ``rf``.
 
+    Returns
+    -------
+    Split
+        A copy with other message-passing edges or features; targets and parts are the same.
+
     Notes
     -----
     Structural perturbations drop edge attributes, weights and types. In link prediction the graph
     that is perturbed holds training edges only, so the number and place of held-out edges cannot
     enter. In edge classification all edges are given and only their labels are held out.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.rings import perturb_split
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph()))
+    >>> perturb_split(split, "eg").data.num_edges
+    0
     """
     options = {} if width is None else {"width": width}
     if isinstance(split.train, Pairs):

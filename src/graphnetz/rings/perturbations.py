@@ -43,6 +43,12 @@ class Perturbation(BaseTransform):  # type: ignore[misc, unused-ignore]
     Used as a transform, a perturbation does not learn the position of a graph in its dataset. It
     takes the attribute ``graph_index`` when the graph has one and a digest of the graph's own
     content otherwise, so that the outcome never depends on the number or order of accesses.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import PERTURBATIONS
+    >>> list(PERTURBATIONS)
+    ['o', 'eg', 'cg', 'rg', 'sg', 'crg', 'ef', 'cf', 'rf', 'sf']
     """
 
     seed: int = 0
@@ -54,7 +60,20 @@ class Perturbation(BaseTransform):  # type: ignore[misc, unused-ignore]
 
     @abstractmethod
     def apply(self, data: Data, rng: np.random.Generator) -> Data:
-        """Return the perturbed graph; ``data`` is a shallow copy whose tensors must not be written to."""
+        """Return the perturbed graph.
+
+        Parameters
+        ----------
+        data
+            A shallow copy of the graph, whose tensors must not be written to.
+        rng
+            Source of all random draws.
+
+        Returns
+        -------
+        Data
+            ``data`` with other edges or features.
+        """
 
     def forward(self, data: Data) -> Data:
         """Perturb one graph (called by PyTorch Geometric)."""
@@ -62,7 +81,28 @@ class Perturbation(BaseTransform):  # type: ignore[misc, unused-ignore]
         return self.at(data, int(index))
 
     def at(self, data: Data, index: int) -> Data:
-        """Perturb ``data`` as the graph at position ``index`` of its dataset."""
+        """Perturb ``data`` as the graph at position ``index`` of its dataset.
+
+        Parameters
+        ----------
+        data
+            One graph; it is not changed.
+        index
+            Position in the dataset; with the seed it determines every random draw.
+
+        Returns
+        -------
+        Data
+            The perturbed copy.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from graphnetz.rings import EmptyGraph
+        >>> EmptyGraph().at(Data(num_nodes=3, edge_index=torch.tensor([[0, 1], [1, 2]])), 0).num_edges
+        0
+        """
         check_graph(data)
         return self.apply(copy.copy(data), generator("rings", self.code, self.seed, index))
 
@@ -82,11 +122,27 @@ def perturbation(
 ) -> Callable[[Any], type[Perturbation]]:
     """Register a perturbation: decorate a `Perturbation` subclass or a function ``(data, rng) -> Data``.
 
-    A decorated function becomes the transform class of the same name. ``random=True`` makes
-    complementarity average over several seeds.
+    A decorated function becomes the transform class of the same name.
+
+    Parameters
+    ----------
+    code
+        Short name in `PERTURBATIONS`.
+    title
+        Readable name; the code when left out.
+    mode
+        What it changes: ``"graph"``, ``"features"``, ``"both"`` or ``"none"``.
+    random
+        Whether it draws at random; complementarity then averages over several seeds.
+
+    Returns
+    -------
+    callable
+        Decorator that returns the registered class.
 
     Examples
     --------
+    >>> from graphnetz.rings import PERTURBATIONS, perturbation
     >>> @perturbation("doubled", mode="features")
     ... def doubled(data, rng):
     ...     data.x = 2 * data.x
@@ -128,12 +184,49 @@ def perturb(data: Data, code: str, seed: int = 0, index: int = 0, **options: Any
         Together they determine every random draw; ``index`` is the graph's position in its dataset.
     **options
         Options of the perturbation: ``p`` of ``rg``, ``width`` of ``cf`` and ``rf``.
+
+    Returns
+    -------
+    Data
+        The perturbed copy.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import perturb
+    >>> perturb(Data(num_nodes=3, edge_index=torch.tensor([[0, 1], [1, 2]])), "cg").num_edges
+    6
     """
     return _build(code, seed=seed, **options).at(data, index)
 
 
 def perturb_dataset(graphs: Iterable[Data], code: str, *, seed: int = 0, **options: Any) -> list[Data]:
-    """Perturb every graph of a dataset, each with its own position as index."""
+    """Perturb every graph of a dataset, each with its own position as index.
+
+    Parameters
+    ----------
+    graphs
+        The graphs; they are not changed.
+    code, seed
+        As in `perturb`.
+    **options
+        Options of the perturbation.
+
+    Returns
+    -------
+    list of Data
+        Perturbed copies in the same order.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import perturb_dataset
+    >>> graphs = [Data(num_nodes=n, edge_index=torch.tensor([[0], [1]])) for n in (2, 3)]
+    >>> [graph.num_edges for graph in perturb_dataset(graphs, "cg")]
+    [2, 6]
+    """
     transform = _build(code, seed=seed, **options)
     return [transform.at(data, index) for index, data in enumerate(graphs)]
 
@@ -215,7 +308,21 @@ def _floating(data: Data) -> torch.dtype:
 @perturbation("o", title="original", mode="none")
 @dataclass(frozen=True)
 class Original(Perturbation):
-    """The graph as it is."""
+    """The graph as it is.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws; there are none here.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import Original
+    >>> Original()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_edges
+    2
+    """
 
     def apply(self, data: Data, rng: np.random.Generator) -> Data:  # noqa: ARG002
         """Return the copy."""
@@ -225,7 +332,21 @@ class Original(Perturbation):
 @perturbation("eg", title="empty graph", mode="graph")
 @dataclass(frozen=True)
 class EmptyGraph(Perturbation):
-    """No edges; edge attributes are dropped, the number of nodes is kept."""
+    """No edges; edge attributes are dropped, the number of nodes is kept.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws; there are none here.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import EmptyGraph
+    >>> EmptyGraph()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_edges
+    0
+    """
 
     def apply(self, data: Data, rng: np.random.Generator) -> Data:  # noqa: ARG002
         """Remove all edges."""
@@ -235,7 +356,21 @@ class EmptyGraph(Perturbation):
 @perturbation("cg", title="complete graph", mode="graph")
 @dataclass(frozen=True)
 class CompleteGraph(Perturbation):
-    """All ordered pairs of different nodes; edge attributes are dropped."""
+    """All ordered pairs of different nodes; edge attributes are dropped.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws; there are none here.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import CompleteGraph
+    >>> CompleteGraph()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_edges
+    6
+    """
 
     def apply(self, data: Data, rng: np.random.Generator) -> Data:  # noqa: ARG002
         """Join every pair."""
@@ -249,7 +384,21 @@ class CompleteGraph(Perturbation):
 class RandomGraph(Perturbation):
     """Erdős-Rényi graph of the same kind (directed or not).
 
-    ``p`` defaults to the density of the input, so the expected number of edges is the same.
+    Parameters
+    ----------
+    seed
+        Seed of random draws.
+    p
+        Probability of each pair; None takes the density of the input, so the expected number of edges
+        is the same.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import RandomGraph
+    >>> RandomGraph()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_nodes
+    3
     """
 
     p: float | None = None
@@ -268,7 +417,21 @@ class RandomGraph(Perturbation):
 @perturbation("sg", title="shuffled graph", mode="graph", random=True)
 @dataclass(frozen=True)
 class ShuffledGraph(Perturbation):
-    """The edges thrown onto random node pairs: exact edge and loop counts and directedness are kept."""
+    """The edges thrown onto random node pairs: exact edge and loop counts and directedness are kept.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import ShuffledGraph
+    >>> ShuffledGraph()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_edges
+    2
+    """
 
     def apply(self, data: Data, rng: np.random.Generator) -> Data:
         """Draw as many distinct pairs as there were."""
@@ -286,6 +449,19 @@ class ConnectedRandomGraph(Perturbation):
     """A random recursive tree plus random extra edges, undirected.
 
     The number of edges is that of the input (read as undirected), raised to n - 1 where needed.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import ConnectedRandomGraph
+    >>> ConnectedRandomGraph()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_edges
+    4
     """
 
     def apply(self, data: Data, rng: np.random.Generator) -> Data:
@@ -298,7 +474,21 @@ class ConnectedRandomGraph(Perturbation):
 @perturbation("ef", title="empty features", mode="features")
 @dataclass(frozen=True)
 class EmptyFeatures(Perturbation):
-    """One zero per node."""
+    """One zero per node instead of its features.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws; there are none here.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import EmptyFeatures
+    >>> EmptyFeatures()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_features
+    1
+    """
 
     def apply(self, data: Data, rng: np.random.Generator) -> Data:  # noqa: ARG002
         """Replace the features by zeros."""
@@ -309,7 +499,23 @@ class EmptyFeatures(Perturbation):
 @perturbation("cf", title="complete features", mode="features")
 @dataclass(frozen=True)
 class CompleteFeatures(Perturbation):
-    """One-hot node identities: rows of the identity of ``width`` columns (default: one per node)."""
+    """One-hot node identities instead of features.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws; there are none here.
+    width
+        Columns; None takes one per node. Give the size of the largest graph for a dataset.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import CompleteFeatures
+    >>> CompleteFeatures()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_features
+    3
+    """
 
     width: int | None = None
 
@@ -329,7 +535,23 @@ class CompleteFeatures(Perturbation):
 @perturbation("rf", title="random features", mode="features", random=True)
 @dataclass(frozen=True)
 class RandomFeatures(Perturbation):
-    """Standard normal features of the input's width, or of ``width`` columns."""
+    """Standard normal features.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws.
+    width
+        Columns; None takes the width of the input.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import RandomFeatures
+    >>> RandomFeatures()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_features
+    3
+    """
 
     width: int | None = None
 
@@ -348,7 +570,21 @@ class RandomFeatures(Perturbation):
 @perturbation("sf", title="shuffled features", mode="features", random=True)
 @dataclass(frozen=True)
 class ShuffledFeatures(Perturbation):
-    """The rows of the features in random order."""
+    """The rows of the features in random order.
+
+    Parameters
+    ----------
+    seed
+        Seed of random draws.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import ShuffledFeatures
+    >>> ShuffledFeatures()(Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))).num_features
+    3
+    """
 
     def apply(self, data: Data, rng: np.random.Generator) -> Data:
         """Permute the rows."""

@@ -28,6 +28,14 @@ class Tuning:
     test_share
         Share of the graphs to test on, for datasets without a split of their own; None leaves the
         benchmark's 10 %.
+    note
+        Said in the report.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import PRESETS, Tuning
+    >>> Tuning(runs=30).runs, PRESETS["paper"].runs
+    (30, 100)
     """
 
     search: Mapping[str, Any] = field(default_factory=dict)
@@ -61,6 +69,7 @@ PRESETS: dict[str, Tuning] = {
         runs=100,
     ),
 }
+"""Named tunings: ``"quick"`` takes minutes, ``"paper"`` is the grid of the RINGS paper."""
 GRANULAR = {
     "initialisation": (42, 7, 123, 56, 89),
     "split": (67, 23, 77, 88, 54),

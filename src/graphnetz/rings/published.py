@@ -76,7 +76,24 @@ def paper_name(dataset: str) -> str | None:
 
 
 def published_scores(dataset: str | None = None) -> pd.DataFrame:
-    """Return printed means and standard deviations: table, metric, dataset, model, mode, mean, std."""
+    """Return the means and standard deviations that the RINGS paper prints.
+
+    Parameters
+    ----------
+    dataset
+        Name of a dataset or task; None returns all.
+
+    Returns
+    -------
+    DataFrame
+        Columns table, metric, dataset, model, mode, mean, std.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import published_scores
+    >>> sorted(published_scores("mutag")["metric"].unique())
+    ['acc', 'auc']
+    """
     with (resources.files("graphnetz.rings") / "published.csv").open(encoding="utf-8") as stream:
         frame = pd.read_csv(stream)
     return frame if dataset is None else frame[frame["dataset"] == paper_name(dataset)].reset_index(drop=True)
@@ -87,10 +104,28 @@ MAIN, FINER = (6, 7, 13), (15, 16)
 
 
 def compare_paper(evaluation: DatasetEvaluation) -> pd.DataFrame:
-    """Return our scores beside the paper's, one row per metric, model and mode.
+    """Return our scores beside the paper's.
 
-    ``paper_mean`` and ``paper_std`` are those of Tables 6, 7 and 13, ``finer_mean`` and ``finer_std``
-    those of Tables 15 and 16; NaN where nothing is printed.
+    Parameters
+    ----------
+    evaluation
+        Result of `evaluate` on a dataset of the paper.
+
+    Returns
+    -------
+    DataFrame
+        One row per metric, model and mode. ``paper_mean`` and ``paper_std`` are those of Tables 6, 7
+        and 13, ``finer_mean`` and ``finer_std`` those of Tables 15 and 16; NaN where nothing is printed.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import pandas as pd
+    >>> from graphnetz.rings import compare_paper
+    >>> row = {"metric": "acc", "model": "GCN", "mode": "o", "mean": 0.8, "std": 0.1, "count": 20}
+    >>> ours = SimpleNamespace(name="mutag", to_frame=lambda: pd.DataFrame([row]))  # stands for a real evaluation
+    >>> compare_paper(ours).columns[-2:].tolist()
+    ['finer_mean', 'finer_std']
     """
     keys = ["metric", "model", "mode"]
     out = evaluation.to_frame().rename(columns={"count": "runs"})
@@ -103,7 +138,25 @@ def compare_paper(evaluation: DatasetEvaluation) -> pd.DataFrame:
 
 
 def compare_judgement(evaluation: DatasetEvaluation) -> pd.DataFrame | None:
-    """Return relations, informativeness, score and verdict beside the paper's; None when it is not in the paper."""
+    """Return relations, informativeness, score and verdict beside the paper's.
+
+    Parameters
+    ----------
+    evaluation
+        Result of `evaluate`.
+
+    Returns
+    -------
+    DataFrame or None
+        Columns "", ours, paper; None when the dataset is not in the paper.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from graphnetz.rings import compare_judgement
+    >>> compare_judgement(SimpleNamespace(name="not in the paper")) is None
+    True
+    """
     name = paper_name(evaluation.name)
     if name is None:
         return None

@@ -83,7 +83,20 @@ def informativeness(outcomes: Sequence[bool | None]) -> Informativeness:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What the relations of all metrics say about a dataset."""
+    """What the relations of all metrics say about a dataset.
+
+    Attributes
+    ----------
+    structure, features
+        ``"informative"``, ``"uninformative"`` or, where metrics disagree, ``"(un)informative"``.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import Assessment
+    >>> found = Assessment("informative", "uninformative")
+    >>> found.score, found.symbol
+    (3.0, 'o')
+    """
 
     structure: Informativeness
     features: Informativeness
@@ -100,7 +113,26 @@ class Assessment:
 
 
 def assess(relations: Mapping[str, str] | Sequence[str]) -> Assessment:
-    """Apply the informativeness rule to the relations of all metrics of a dataset."""
+    """Apply the informativeness rule to the relations of all metrics of a dataset.
+
+    A mode is informative when the original beats every perturbation of it.
+
+    Parameters
+    ----------
+    relations
+        Relation strings such as ``"o > cg/rg > eg"``, by metric or as a list.
+
+    Returns
+    -------
+    Assessment
+        For structure and features.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import assess
+    >>> assess(["o > cg/rg > eg > cf/rf"]).structure
+    'informative'
+    """
     texts = list(relations.values()) if isinstance(relations, Mapping) else list(relations)
     return Assessment(
         structure=informativeness([beats(text, "structure") for text in texts]),
@@ -116,7 +148,24 @@ def is_high(mark: str) -> bool:
 
 
 def taxonomy(separability: str, structural_diversity: str) -> tuple[Verdict, str]:
-    """Return the verdict and its reason from the two symbols (Coupette et al. 2025, Section 4.3)."""
+    """Return the verdict on a dataset and its reason (Coupette et al. 2025, Section 4.3).
+
+    Parameters
+    ----------
+    separability, structural_diversity
+        Symbols ``-- - o + ++``; the last three count as high.
+
+    Returns
+    -------
+    tuple of str
+        ``"keep"``, ``"realign"`` or ``"deprecate"``, and why.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import taxonomy
+    >>> taxonomy("+", "++")[0], taxonomy("-", "++")[0], taxonomy("+", "-")[0]
+    ('keep', 'realign', 'deprecate')
+    """
     separable, diverse = is_high(separability), is_high(structural_diversity)
     if diverse:
         if separable:

@@ -43,8 +43,33 @@ class Comparison:
 class SeparabilityResult:
     """Which modes are separable, as pairs, groups and one relation string.
 
-    ``groups`` stand best first. ``notes`` say what the numbers cannot carry; ``reachable`` is False
-    when runs or permutations are too few for every pair to be called separable, whatever the scores.
+    Attributes
+    ----------
+    comparisons
+        One record per pair of modes, with statistic, p and difference of means.
+    p_adj, separable
+        Adjusted p and decision, in the order of ``comparisons``.
+    groups
+        Modes that cannot be told apart, best group first.
+    means, runs
+        Mean score and number of runs by mode.
+    statistic, alpha, correction
+        As given.
+    greater_is_better
+        Direction of the metric.
+    notes
+        What the numbers cannot carry.
+    reachable
+        False when runs or permutations are too few for every pair to be called separable, whatever
+        the scores.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import separability
+    >>> original, edgeless = [0.90 + i / 1000 for i in range(12)], [0.80 + i / 1000 for i in range(12)]
+    >>> result = separability({"o": original, "eg": edgeless}, permutations=1000)
+    >>> result.groups, result.reachable
+    ((('o',), ('eg',)), True)
     """
 
     comparisons: tuple[Comparison, ...] = field(repr=False)
@@ -158,6 +183,13 @@ def separability(
     -------
     SeparabilityResult
         With a warning and a note when runs or permutations are too few to reach ``alpha``.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import separability
+    >>> original, edgeless = [0.90 + i / 1000 for i in range(12)], [0.80 + i / 1000 for i in range(12)]
+    >>> separability({"o": original, "eg": edgeless}, permutations=1000).relation
+    'o > eg'
     """
     function = STATISTICS[statistic]
     chosen = correction or ("none" if statistic == "bootstrap" else "bonferroni")

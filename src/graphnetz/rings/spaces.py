@@ -42,11 +42,36 @@ class StructureMetric:
 STRUCTURES: Registry[StructureMetric] = Registry(
     "structural metric", entry_points="graphnetz.structures", accepts=StructureMetric
 )
+"""Structural distances between the nodes of a graph, by name; `structure_metric` adds one."""
 FEATURES: Registry[FeatureMetric] = Registry("feature metric", entry_points="graphnetz.features", accepts=callable)
+"""Distances between the feature rows of nodes, by name: ``[b, n, d] -> [b, n, n]``. Plug-ins add more."""
 
 
 def structure_metric(name: str, *, timed: bool = False, whole: bool = False) -> Callable[..., StructureMetric]:
-    """Register a structural metric: decorate ``(adjacency, t) -> iterator of arrays``."""
+    """Register a structural metric: decorate ``(adjacency, t) -> iterator of arrays``.
+
+    Parameters
+    ----------
+    name
+        Name in `STRUCTURES`.
+    timed
+        Whether it depends on ``t``; one that does not yields a single array.
+    whole
+        Whether ``t`` must be a whole number.
+
+    Returns
+    -------
+    callable
+        Decorator that files the function and returns the metric made of it.
+
+    Examples
+    --------
+    >>> from graphnetz.rings import STRUCTURES, structure_metric
+    >>> @structure_metric("adjacent")
+    ... def adjacent(adjacency, t):
+    ...     yield 1.0 * (adjacency == 0)
+    >>> _ = STRUCTURES.remove("adjacent")
+    """
 
     def file(function: Callable[[Array, Sequence[float]], Iterator[Array]]) -> StructureMetric:
         metric = StructureMetric(function, timed, whole)

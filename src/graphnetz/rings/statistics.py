@@ -24,10 +24,25 @@ COLUMNS = ("nodes", "edges", "degree", "density", "gamma_1", "gamma_10")
 
 @dataclass(frozen=True)
 class DatasetStatistics:
-    """Number of graphs, and mean and sample standard deviation of each column over graphs.
+    """Size, density and complementarity of the graphs of a dataset.
 
-    ``edges`` counts the columns of ``edge_index`` (both directions of an undirected edge), ``degree``
-    is edges / nodes, ``density`` edges / (nodes (nodes - 1)).
+    Attributes
+    ----------
+    graphs
+        Number of graphs.
+    columns
+        One value per graph: ``nodes``, ``edges`` (columns of ``edge_index``: both directions of an
+        undirected edge), ``degree`` (edges / nodes), ``density`` (edges / (nodes (nodes - 1))),
+        ``gamma_1`` and ``gamma_10`` (complementarity at t = 1 and 10).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import dataset_statistics
+    >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> dataset_statistics([path]).mean["nodes"]
+    3.0
     """
 
     graphs: int
@@ -47,7 +62,20 @@ class DatasetStatistics:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per column with mean and std."""
+        """Return mean and sample standard deviation of each column.
+
+        Returns
+        -------
+        DataFrame
+            One row per column, with mean and std.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.rings import DatasetStatistics
+        >>> DatasetStatistics(2, {"nodes": np.array([3.0, 5.0])}).to_frame().round(2).to_dict("index")
+        {'nodes': {'mean': 4.0, 'std': 1.41}}
+        """
         return pd.DataFrame({"mean": self.mean, "std": self.std})
 
 
@@ -56,7 +84,27 @@ def _nan_safe(function: Any, values: Array) -> float:
 
 
 def dataset_statistics(graphs: Any) -> DatasetStatistics:
-    """Compute the statistics of every graph of a dataset."""
+    """Compute the statistics of every graph of a dataset.
+
+    Parameters
+    ----------
+    graphs
+        A list, a dataset or a generator of graphs with features.
+
+    Returns
+    -------
+    DatasetStatistics
+        One value per graph and column.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import dataset_statistics
+    >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> round(dataset_statistics([path]).mean["density"], 3)
+    0.667
+    """
     items = list(stream(graphs))
     n = np.array([int(data.num_nodes or 0) for data in items], dtype=float)
     m = np.array([data.edge_index.shape[1] for data in items], dtype=float)
@@ -69,7 +117,27 @@ def dataset_statistics(graphs: Any) -> DatasetStatistics:
 
 
 def by_split(values: Array, split: Mapping[str, Sequence[int]]) -> pd.DataFrame:
-    """Summarise per-graph values (complementarity, diversity) by train, validation and test part."""
+    """Summarise per-graph values by train, validation and test part.
+
+    Parameters
+    ----------
+    values
+        One value per graph, such as its complementarity or diversity.
+    split
+        Part -> positions of its graphs.
+
+    Returns
+    -------
+    DataFrame
+        One row per part: graphs, mean, std, and the 2.5 % and 97.5 % percentiles low and high.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.rings import by_split
+    >>> by_split(np.array([0.1, 0.3, 0.5]), {"train": [0, 1], "test": [2]})["mean"].round(2).to_dict()
+    {'train': 0.2, 'test': 0.5}
+    """
     rows = {}
     for part, index in split.items():
         chosen = np.asarray(values)[np.asarray(index, dtype=np.int64)]
@@ -102,6 +170,20 @@ def ego_graphs(data: Data, *, hops: int = 2, samples: int = 200, max_nodes: int 
         Balls are cut to this many nodes: whole inner shells, then a random part of the next.
     seed
         Seed of centres and cuts.
+
+    Returns
+    -------
+    list of Data
+        One graph per centre, with the centre's node number in ``centre``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import ego_graphs
+    >>> ring = Data(num_nodes=9, edge_index=torch.stack([torch.arange(9), (torch.arange(9) + 1) % 9]))
+    >>> [ego.num_nodes for ego in ego_graphs(ring, hops=2, samples=3)]
+    [5, 5, 5]
     """
     check_graph(data)
     if hops < 1 or samples < 1 or max_nodes < 2:

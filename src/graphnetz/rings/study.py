@@ -36,15 +36,20 @@ class Record:
 class SeparabilityStudy:
     """Collects scores of original and perturbed datasets and evaluates their separability.
 
+    For models trained in a loop of your own; `evaluate` does all of it by itself.
+
     Parameters
     ----------
     modes
         Perturbations to compare.
     directions
         By metric: whether greater is better. Metrics not named here count as greater-is-better.
+    records
+        Scores recorded before.
 
     Examples
     --------
+    >>> from graphnetz.rings import SeparabilityStudy
     >>> study = SeparabilityStudy(modes=("o", "eg"))
     >>> for run in range(10):
     ...     for mode in study.modes:
@@ -62,7 +67,32 @@ class SeparabilityStudy:
             _ = PERTURBATIONS[mode]
 
     def datasets(self, graphs: Iterable[Data], *, seed: int = 0, **options: Any) -> dict[str, list[Data]]:
-        """Return the dataset under every mode, ready for the user's own loop."""
+        """Return the dataset under every mode, ready for your own training loop.
+
+        Parameters
+        ----------
+        graphs
+            The original graphs.
+        seed
+            Seed of random perturbations.
+        **options
+            Options of the perturbations, such as ``width``.
+
+        Returns
+        -------
+        dict of list
+            Mode -> perturbed graphs in the same order.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> sets = SeparabilityStudy(modes=("o", "eg")).datasets([path])
+        >>> {mode: graphs[0].num_edges for mode, graphs in sets.items()}
+        {'o': 4, 'eg': 0}
+        """
         from graphnetz.rings.tasks import PerturbedLoader, degree_features
 
         source = degree_features(list(graphs))
@@ -73,7 +103,29 @@ class SeparabilityStudy:
         return out
 
     def record(self, mode: str, value: float, *, metric: str, run: Hashable, model: str = "model") -> None:
-        """Add one score. ``run`` names fold and seed; runs with the same name are paired across modes."""
+        """Add one score.
+
+        Parameters
+        ----------
+        mode
+            One of the study's modes.
+        value
+            Test score of the run.
+        metric
+            Name of the metric.
+        run
+            Names fold and seed; runs with the same name are paired across modes.
+        model
+            Name of the model.
+
+        Examples
+        --------
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> study = SeparabilityStudy()
+        >>> study.record("o", 0.91, metric="acc", run="fold 0, seed 0", model="GCN")
+        >>> study.metrics
+        ('acc',)
+        """
         if mode not in self.modes:
             raise UsageError(f"The study has no mode {mode!r}. Its modes: {', '.join(self.modes)}.")
         entry = Record(mode, metric, float(value), str(run), model)
@@ -87,7 +139,27 @@ class SeparabilityStudy:
         return tuple(dict.fromkeys(record.metric for record in self.records))
 
     def best_models(self, metric: str) -> dict[str, str]:
-        """Return the model with the best mean score of every mode."""
+        """Return the model with the best mean score of every mode.
+
+        Parameters
+        ----------
+        metric
+            Name of a recorded metric.
+
+        Returns
+        -------
+        dict of str
+            Mode -> model.
+
+        Examples
+        --------
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> study = SeparabilityStudy()
+        >>> study.record("o", 0.91, metric="acc", run=0, model="GCN")
+        >>> study.record("o", 0.93, metric="acc", run=0, model="GIN")
+        >>> study.best_models("acc")
+        {'o': 'GIN'}
+        """
         sign = 1 if self.directions.get(metric, True) else -1
         scores: dict[str, dict[str, list[float]]] = {}
         for record in self.records:
@@ -99,7 +171,26 @@ class SeparabilityStudy:
         }
 
     def scores(self, metric: str) -> dict[str, dict[str, float]]:
-        """Scores of the best model of every mode, by run."""
+        """Scores of the best model of every mode.
+
+        Parameters
+        ----------
+        metric
+            Name of a recorded metric.
+
+        Returns
+        -------
+        dict of dict
+            Mode -> run -> score.
+
+        Examples
+        --------
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> study = SeparabilityStudy()
+        >>> study.record("o", 0.91, metric="acc", run=0)
+        >>> study.scores("acc")
+        {'o': {'0': 0.91}}
+        """
         best = self.best_models(metric)
         if not best:
             raise UsageError(f"No score of {metric!r} was recorded. Recorded: {', '.join(self.metrics) or 'none'}.")
@@ -114,9 +205,31 @@ class SeparabilityStudy:
         }
 
     def evaluate(self, metric: str, *, within_runs: bool = False, **options: Any) -> SeparabilityResult:
-        """Compare all modes on one metric; options go to `separability`.
+        """Compare all modes on one metric.
 
-        ``within_runs`` permutes modes within runs of the same name only.
+        Parameters
+        ----------
+        metric
+            Name of a recorded metric.
+        within_runs
+            Permute modes within runs of the same name only.
+        **options
+            Passed on to `separability`.
+
+        Returns
+        -------
+        SeparabilityResult
+            Pairs, groups and the relation string.
+
+        Examples
+        --------
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> study = SeparabilityStudy(modes=("o", "eg"))
+        >>> for run in range(10):
+        ...     study.record("o", 0.9 + run / 1000, metric="acc", run=run)
+        ...     study.record("eg", 0.9 - run / 1000, metric="acc", run=run)
+        >>> study.evaluate("acc", permutations=500).relation
+        'o > eg'
         """
         runs = self.scores(metric)
         if within_runs or options.get("statistic") == "signedrank":
@@ -128,11 +241,47 @@ class SeparabilityStudy:
         return separability({mode: list(values.values()) for mode, values in runs.items()}, **options)
 
     def assess(self, **options: Any) -> Assessment:
-        """Apply the informativeness rule to all recorded metrics."""
+        """Apply the informativeness rule to all recorded metrics.
+
+        Parameters
+        ----------
+        **options
+            Passed on to `evaluate`.
+
+        Returns
+        -------
+        Assessment
+            Whether structure and features are informative.
+
+        Examples
+        --------
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> study = SeparabilityStudy(modes=("o", "eg", "rf"))
+        >>> for run in range(10):
+        ...     for mode, mean in {"o": 0.9, "eg": 0.7, "rf": 0.5}.items():
+        ...         study.record(mode, mean + run / 1000, metric="acc", run=run)
+        >>> study.assess(permutations=2000).symbol
+        '++'
+        """
         return assess({metric: self.evaluate(metric, **options).relation for metric in self.metrics})
 
     def save(self, path: str | Path) -> None:
-        """Write the records as JSON."""
+        """Write the records as JSON.
+
+        Parameters
+        ----------
+        path
+            File to write; it appears whole or not at all.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     SeparabilityStudy(modes=("o", "eg")).save(f"{folder}/study.json")
+        ...     SeparabilityStudy.load(f"{folder}/study.json").modes
+        ('o', 'eg')
+        """
         payload = {
             "modes": list(self.modes),
             "directions": self.directions,
@@ -143,13 +292,50 @@ class SeparabilityStudy:
 
     @classmethod
     def load(cls, path: str | Path) -> SeparabilityStudy:
-        """Read a study written by `save`."""
+        """Read a study written by `save`.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        SeparabilityStudy
+            With the same modes, directions and records.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     SeparabilityStudy(modes=("o", "eg")).save(f"{folder}/study.json")
+        ...     SeparabilityStudy.load(f"{folder}/study.json").records
+        []
+        """
         raw = json.loads(Path(path).read_text(encoding="utf-8"))
         records = [Record(**record) for record in raw["records"]]
         return cls(tuple(raw["modes"]), dict(raw["directions"]), records)
 
     def callback(self, mode: str, *, metric: str, run: Hashable, model: str = "model") -> Any:
-        """Return a Lightning callback that records the logged ``metric`` when testing ends."""
+        """Return a Lightning callback that records the logged ``metric`` when testing ends.
+
+        Parameters
+        ----------
+        mode, metric, run, model
+            As in `record`; ``metric`` is the name under which the trainer logs it.
+
+        Returns
+        -------
+        lightning.Callback
+            For ``Trainer(callbacks=[...])``; needs the package lightning or pytorch_lightning.
+
+        Examples
+        --------
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> SeparabilityStudy().callback("o", metric="test_acc", run=0)  # doctest: +SKIP
+        <graphnetz.rings.study...RecordScore object>
+        """
         lightning = _lightning()
         study = self
 

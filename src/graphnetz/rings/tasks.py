@@ -24,8 +24,26 @@ RANDOM_WIDTH = 10
 def degree_features(graphs: Sequence[Data]) -> list[Data]:
     """Give graphs without features their one-hot out-degree, one column per degree up to the largest.
 
-    This is what the paper uses for datasets that come without node features. Datasets in which
-    every graph has features are returned unchanged.
+    This is what the paper uses for datasets that come without node features.
+
+    Parameters
+    ----------
+    graphs
+        The graphs; those of a dataset in which every graph has features are returned unchanged.
+
+    Returns
+    -------
+    list of Data
+        Graphs with ``x``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from graphnetz.rings import degree_features
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> degree_features([path])[0].x.tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     if all(data.x is not None for data in graphs):
         return list(graphs)
@@ -122,11 +140,24 @@ def perturb_task(
         Test share of many graphs that come without a split of their own, and how many splits to
         draw; None leaves the splits to the task type.
 
+    Returns
+    -------
+    Task
+        Named ``name@code``.
+
     Notes
     -----
-    The name becomes ``name@code``. Link prediction and edge classification keep their targets in the
-    edge list: there the split is made on the original and only the graph that messages travel along
-    is perturbed (`perturb_split`).
+    Link prediction and edge classification keep their targets in the edge list: there the split is
+    made on the original and only the graph that messages travel along is perturbed (`perturb_split`).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.rings import perturb_task
+    >>> task = perturb_task(task_from_networkx("karate", nx.karate_club_graph(), label="club"), "eg")
+    >>> task.name, get_split(task).data.num_edges
+    ('karate@eg', 0)
     """
     cls = PERTURBATIONS[code]
     vary = vary and cls.random

@@ -39,7 +39,31 @@ class BankGraph:
 
 @dataclass(frozen=True)
 class PerformanceRecord:
-    """One measurement. ``value`` is the headline metric, greater is better."""
+    """One measurement of a configuration on a graph.
+
+    Parameters
+    ----------
+    graph
+        Name of a graph of the bank.
+    configuration
+        What was trained.
+    task_type
+        What was predicted.
+    value
+        The headline metric, greater is better.
+    metric, metrics
+        Key of the headline metric, and all metrics by key.
+    seconds, memory
+        Cost of the run in seconds and bytes; NaN when unknown.
+    seed
+        Seed of the run.
+
+    Examples
+    --------
+    >>> from graphnetz.selection import Configuration, PerformanceRecord
+    >>> PerformanceRecord("triangle", Configuration("Jaccard"), "link_pred", 0.9).key
+    ('triangle', 'Jaccard', 'link_pred', 0)
+    """
 
     graph: str
     configuration: Configuration
@@ -76,6 +100,8 @@ class PerformanceBank:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import Configuration, PerformanceBank, PerformanceRecord
     >>> bank = PerformanceBank()
     >>> _ = bank.add_graph("triangle", np.array([[0, 1, 2], [1, 2, 0]]))
     >>> bank.add(PerformanceRecord("triangle", Configuration("Jaccard"), "link_pred", 0.9))
@@ -101,7 +127,29 @@ class PerformanceBank:
         return tuple(sorted({record.task_type for record in self._records.values()}))
 
     def add_graph(self, name: str, graph: Any, *, domain: str = "", origin: str = "") -> BankGraph:
-        """Describe a graph (anything `graphnetz.graphs.read_graph` reads) and file it under ``name``."""
+        """Describe a graph by its meta-features and file it.
+
+        Parameters
+        ----------
+        name
+            Name by which records refer to it; an earlier graph of that name is replaced.
+        graph
+            Anything `graphnetz.graphs.read_graph` reads.
+        domain, origin
+            Field it comes from, and its source.
+
+        Returns
+        -------
+        BankGraph
+            Meta-features, size, domain and origin.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.selection import PerformanceBank
+        >>> PerformanceBank().add_graph("triangle", np.array([[0, 1, 2], [1, 2, 0]])).nodes
+        3
+        """
         from graphnetz.graphs.compressed import as_graph
 
         one = as_graph(graph)
@@ -110,13 +158,44 @@ class PerformanceBank:
         return entry
 
     def add(self, record: PerformanceRecord) -> None:
-        """File a record; a second one with the same key replaces the first."""
+        """File a record; a second one with the same key replaces the first.
+
+        Parameters
+        ----------
+        record
+            A measurement on a graph that the bank knows.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import Configuration, PerformanceBank, PerformanceRecord
+        >>> PerformanceBank().add(PerformanceRecord("unknown", Configuration("Jaccard"), "link_pred", 0.9))
+        Traceback (most recent call last):
+            ...
+        graphnetz._core.errors.UsageError: The bank does not know the graph 'unknown'. Call add_graph first.
+        """
         if record.graph not in self.graphs:
             raise UsageError(f"The bank does not know the graph {record.graph!r}. Call add_graph first.")
         self._records[record.key] = record
 
     def merge(self, other: PerformanceBank) -> PerformanceBank:
-        """Return a bank with the graphs and records of both; ``other`` wins where both have one."""
+        """Return a bank with the graphs and records of both.
+
+        Parameters
+        ----------
+        other
+            Another bank; it wins where both have a record or a graph.
+
+        Returns
+        -------
+        PerformanceBank
+            A new bank.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import PerformanceBank
+        >>> len(PerformanceBank().merge(PerformanceBank()))
+        0
+        """
         out = PerformanceBank()
         for bank in (self, other):
             out.graphs.update(bank.graphs)
@@ -124,7 +203,28 @@ class PerformanceBank:
         return out
 
     def matrix(self, task_type: str) -> Matrix:
-        """Arrange the records of one task type; seeds are averaged."""
+        """Arrange the records of one task type; seeds are averaged.
+
+        Parameters
+        ----------
+        task_type
+            One of ``bank.task_types``.
+
+        Returns
+        -------
+        Matrix
+            Performances ``P`` and cost ``[graphs, configurations]``, NaN where nothing was measured, and
+            meta-features ``M``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.selection import Configuration, PerformanceBank, PerformanceRecord
+        >>> record = PerformanceRecord("triangle", Configuration("Jaccard"), "link_pred", 0.9)
+        >>> bank = PerformanceBank.from_records({"triangle": np.array([[0, 1, 2], [1, 2, 0]])}, [record])
+        >>> bank.matrix("link_pred").P.tolist()
+        [[0.9]]
+        """
         chosen = [record for record in self._records.values() if record.task_type == task_type]
         if not chosen:
             known = ", ".join(self.task_types) or "none"
@@ -143,7 +243,22 @@ class PerformanceBank:
         return Matrix(graphs, columns, tables[0], M, tables[1], tables[2], size, chosen[0].metric)
 
     def save(self, path: str | Path) -> None:
-        """Write one compressed ``.npz`` without pickles; the file appears whole or not at all."""
+        """Write one compressed ``.npz`` without pickles; the file appears whole or not at all.
+
+        Parameters
+        ----------
+        path
+            File to write.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from graphnetz.selection import PerformanceBank
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     PerformanceBank().save(f"{folder}/bank.npz")
+        ...     len(PerformanceBank.load(f"{folder}/bank.npz"))
+        0
+        """
         records, graphs = self.records, list(self.graphs.values())
         configurations = list(dict.fromkeys(record.configuration for record in records))
         metrics = sorted({key for record in records for key in record.metrics})
@@ -176,7 +291,24 @@ class PerformanceBank:
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> PerformanceBank:
-        """Read a bank; without a path the one that ships with the package (empty when there is none)."""
+        """Read a bank.
+
+        Parameters
+        ----------
+        path
+            File written by `save`; None reads the bank that ships with the package.
+
+        Returns
+        -------
+        PerformanceBank
+            Empty when no bank ships.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import PerformanceBank
+        >>> PerformanceBank.load().task_types
+        ('link_pred', 'node_cls')
+        """
         if path is None:
             shipped = resources.files("graphnetz.selection") / "shipped" / "bank.npz"
             return _parse(shipped.read_bytes(), "shipped bank") if shipped.is_file() else cls()

@@ -59,7 +59,9 @@ EXTRACTORS: Registry[Extractor] = Registry(
     named="name",
     decorator="graphnetz.selection.extractor",
 )
+"""Functions that describe a graph, by name; `extractor` adds one."""
 FEATURE_SETS: Registry[tuple[str, ...]] = Registry("feature set")
+"""Named lists of extractors, such as ``"regular"``; `meta_features` takes their names."""
 
 
 def extractor(name: str, *, names: Iterable[str] = ()) -> Callable[[Callable[[Graph], Any]], Callable[[Graph], Any]]:
@@ -73,8 +75,14 @@ def extractor(name: str, *, names: Iterable[str] = ()) -> Callable[[Callable[[Gr
         Names of the scalars it returns. Left out, the function returns a distribution over nodes
         or edges and contributes its 63 statistics.
 
+    Returns
+    -------
+    callable
+        Decorator that files the function and returns it unchanged.
+
     Examples
     --------
+    >>> from graphnetz.selection import EXTRACTORS, extractor, feature_names
     >>> @extractor("squared_degree")
     ... def squared_degree(graph):
     ...     return graph.simple_degree ** 2
@@ -91,7 +99,24 @@ def extractor(name: str, *, names: Iterable[str] = ()) -> Callable[[Callable[[Gr
 
 
 def feature_names(set: str | Iterable[str] = "regular") -> tuple[str, ...]:
-    """Names of the features of ``set``, in the order of `meta_features`."""
+    """Names of the features of a set, in the order of `meta_features`.
+
+    Parameters
+    ----------
+    set
+        As in `meta_features`.
+
+    Returns
+    -------
+    tuple of str
+        One name per feature.
+
+    Examples
+    --------
+    >>> from graphnetz.selection import feature_names
+    >>> feature_names("density"), len(feature_names("regular"))
+    (('density', 'density_symmetrised'), 318)
+    """
     return tuple(column for member in _members(set) for column in EXTRACTORS[member].columns)
 
 
@@ -107,8 +132,15 @@ def meta_features(graph: Any, set: str | Iterable[str] = "regular") -> FloatArra
         ``"extended"`` (labels and node features too; NaN where the graph has none), the name of an
         extractor, or several of these joined by ``+`` or given as a sequence.
 
+    Returns
+    -------
+    ndarray
+        One value per name of `feature_names`.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import meta_features
     >>> meta_features(np.array([[0, 1, 2], [1, 2, 0]]), "compact")[:2].tolist()
     [3.0, 3.0]
     """

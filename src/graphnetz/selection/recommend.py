@@ -21,7 +21,25 @@ from graphnetz.selection.space import Configuration
 
 @dataclass(frozen=True)
 class Choice:
-    """One line of the shortlist. ``low`` and ``high`` bound the score with the stated level."""
+    """One line of the shortlist.
+
+    Attributes
+    ----------
+    rank
+        1 is the first to try.
+    configuration
+        Method and settings.
+    score, low, high
+        Predicted headline metric, and bounds meant to hold it with the recommendation's level.
+    seconds, memory
+        Expected cost of one run in seconds and bytes; NaN when unknown.
+
+    Examples
+    --------
+    >>> from graphnetz.selection import Choice, Configuration
+    >>> Choice(1, Configuration("Jaccard"), 0.9, 0.85, 0.95, 0.1, float("nan")).name
+    'Jaccard'
+    """
 
     rank: int
     configuration: Configuration
@@ -39,7 +57,39 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """A ranked shortlist with its reasons."""
+    """A ranked shortlist with its reasons; made by `recommend`.
+
+    Attributes
+    ----------
+    graph
+        The new graph.
+    task_type, metric
+        What is predicted, and the metric of the scores.
+    choices
+        The shortlist, best first.
+    familiarity
+        How much the graph resembles those of the bank.
+    level
+        Probability that intervals are meant to cover.
+    known_graphs, known_configurations
+        Size of the bank.
+    notes
+        What the reader should know.
+    extra
+        Further figures by name.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz.selection import PerformanceBank, PerformanceRecord, configuration_space, recommend
+    >>> known = {f"ring {n}": nx.cycle_graph(n) for n in (10, 15, 20, 25, 30)}
+    >>> first, second = configuration_space("link_pred", methods=("GCN",))[:2]
+    >>> runs = [PerformanceRecord(g, c, "link_pred", v) for g in known for c, v in ((first, 0.6), (second, 0.8))]
+    >>> bank = PerformanceBank.from_records(known, runs)  # left out, the bank that ships with the package
+    >>> found = recommend(nx.cycle_graph(18), "link_pred", bank=bank)
+    >>> found.choices[0].configuration == second, found.known_graphs
+    (True, 5)
+    """
 
     graph: Graph
     task_type: str
@@ -63,24 +113,113 @@ class Recommendation:
         return self.familiarity.warning
 
     def to_model(self, position: int = 0, *, in_channels: int | None = None, out_channels: int | None = None) -> Any:
-        """Build the PyTorch Geometric model of a choice (0 is the first)."""
+        """Build the PyTorch Geometric model of a choice.
+
+        Parameters
+        ----------
+        position
+            Which choice; 0 is the first.
+        in_channels, out_channels
+            Widths; None takes them from the graph's features and labels.
+
+        Returns
+        -------
+        torch.nn.Module or predictor
+            Untrained.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from graphnetz.selection import PerformanceBank, PerformanceRecord, configuration_space, recommend
+        >>> known = {f"ring {n}": nx.cycle_graph(n) for n in (10, 15, 20, 25, 30)}
+        >>> first, second = configuration_space("link_pred", methods=("GCN",))[:2]
+        >>> runs = [PerformanceRecord(g, c, "link_pred", v) for g in known for c, v in ((first, 0.6), (second, 0.8))]
+        >>> bank = PerformanceBank.from_records(known, runs)  # left out, the bank that ships with the package
+        >>> found = recommend(nx.cycle_graph(18), "link_pred", bank=bank)
+        >>> type(found.to_model(in_channels=16, out_channels=8)).__name__
+        'GCN'
+        """
         widths = self._channels(in_channels, out_channels)
         return building.build_model(self._choice(position).configuration, *widths)
 
     def to_code(self, position: int = 0, *, in_channels: int | None = None, out_channels: int | None = None) -> str:
-        """Python source that builds the same model, and inputs for it where the graph has no features."""
+        """Python source that builds the same model, and inputs for it where the graph has no features.
+
+        Parameters
+        ----------
+        position
+            Which choice; 0 is the first.
+        in_channels, out_channels
+            Widths; None takes them from the graph's features and labels.
+
+        Returns
+        -------
+        str
+            A script to paste.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from graphnetz.selection import PerformanceBank, PerformanceRecord, configuration_space, recommend
+        >>> known = {f"ring {n}": nx.cycle_graph(n) for n in (10, 15, 20, 25, 30)}
+        >>> first, second = configuration_space("link_pred", methods=("GCN",))[:2]
+        >>> runs = [PerformanceRecord(g, c, "link_pred", v) for g in known for c, v in ((first, 0.6), (second, 0.8))]
+        >>> bank = PerformanceBank.from_records(known, runs)  # left out, the bank that ships with the package
+        >>> code = recommend(nx.cycle_graph(18), "link_pred", bank=bank).to_code(in_channels=16, out_channels=8)
+        >>> compile(code, "model.py", "exec") is not None
+        True
+        """
         widths = self._channels(in_channels, out_channels)
         bare = self.graph.num_nodes if self.graph.features is None else 0
         return building.model_code(self._choice(position).configuration, *widths, learn_for=bare)
 
     def to_task(self, *, epochs: int = 300) -> Task:
-        """Return this graph as a task that the benchmark runs, split and fed as the graphs of the bank were."""
+        """Return this graph as a task that the benchmark runs, split and fed as the graphs of the bank were.
+
+        Parameters
+        ----------
+        epochs
+            Training epochs.
+
+        Returns
+        -------
+        Task
+            For ``run_benchmark(tasks=...)``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from graphnetz.selection import PerformanceBank, PerformanceRecord, configuration_space, recommend
+        >>> known = {f"ring {n}": nx.cycle_graph(n) for n in (10, 15, 20, 25, 30)}
+        >>> first, second = configuration_space("link_pred", methods=("GCN",))[:2]
+        >>> runs = [PerformanceRecord(g, c, "link_pred", v) for g in known for c, v in ((first, 0.6), (second, 0.8))]
+        >>> bank = PerformanceBank.from_records(known, runs)  # left out, the bank that ships with the package
+        >>> recommend(nx.cycle_graph(18), "link_pred", bank=bank).to_task(epochs=50).task_type
+        'link_pred'
+        """
         from graphnetz.selection.collect import measured_task
 
         return measured_task(self.graph, self.task_type, epochs=epochs)
 
     def to_section(self) -> Section:
-        """Return the recommendation as a section of a page."""
+        """Return the recommendation as a section of a page.
+
+        Returns
+        -------
+        Section
+            Verdict and tables as plain data.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from graphnetz.selection import PerformanceBank, PerformanceRecord, configuration_space, recommend
+        >>> known = {f"ring {n}": nx.cycle_graph(n) for n in (10, 15, 20, 25, 30)}
+        >>> first, second = configuration_space("link_pred", methods=("GCN",))[:2]
+        >>> runs = [PerformanceRecord(g, c, "link_pred", v) for g in known for c, v in ((first, 0.6), (second, 0.8))]
+        >>> bank = PerformanceBank.from_records(known, runs)  # left out, the bank that ships with the package
+        >>> recommend(nx.cycle_graph(18), "link_pred", bank=bank).to_section().title
+        'Which model for graph?'
+        """
         rows = tuple(
             (c.rank, c.name, round(c.score, 4), round(c.low, 4), round(c.high, 4), _rounded(c.seconds))
             for c in self.choices
@@ -141,6 +280,22 @@ def recommend(
         Default: `KernelSelector` without forests, which needs a fraction of a second.
     level
         Probability that an interval is meant to cover.
+
+    Returns
+    -------
+    Recommendation
+        The shortlist, best first, with intervals and how familiar the graph is.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz.selection import PerformanceBank, PerformanceRecord, configuration_space, recommend
+    >>> known = {f"ring {n}": nx.cycle_graph(n) for n in (10, 15, 20, 25, 30)}
+    >>> first, second = configuration_space("link_pred", methods=("GCN",))[:2]
+    >>> runs = [PerformanceRecord(g, c, "link_pred", v) for g in known for c, v in ((first, 0.6), (second, 0.8))]
+    >>> bank = PerformanceBank.from_records(known, runs)  # left out, the bank that ships with the package
+    >>> [choice.rank for choice in recommend(nx.cycle_graph(18), "link_pred", top=2, bank=bank).choices]
+    [1, 2]
     """
     if top < 1:
         raise UsageError(f"top must be at least 1, got {top}.")

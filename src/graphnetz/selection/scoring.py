@@ -17,7 +17,21 @@ METRICS = ("auc", "mrr", "ndcg1", "regret", "hit1", "hit5", "hit10")
 
 @dataclass(frozen=True)
 class SelectionScores:
-    """One value per test graph for each metric; NaN for a graph with fewer than two observed models."""
+    """How well predictions order the models, one value per test graph.
+
+    NaN for a graph with fewer than two observed models.
+
+    Attributes
+    ----------
+    auc, mrr, ndcg1, regret, hit1, hit5, hit10
+        The metrics defined in `selection_scores`; regret is the only one where less is better.
+
+    Examples
+    --------
+    >>> from graphnetz.selection import selection_scores
+    >>> selection_scores([[0.9, 0.5, 0.7]], [[1.0, 2.0, 0.0]]).mrr.tolist()
+    [0.5]
+    """
 
     auc: FloatArray
     mrr: FloatArray
@@ -28,11 +42,35 @@ class SelectionScores:
     hit10: FloatArray
 
     def mean(self) -> dict[str, float]:
-        """Mean over graphs."""
+        """Mean over graphs.
+
+        Returns
+        -------
+        dict of float
+            By metric.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import selection_scores
+        >>> selection_scores([[0.9, 0.5], [0.5, 0.9]], [[1.0, 2.0], [1.0, 2.0]]).mean()["hit1"]
+        0.5
+        """
         return {key: float(np.nanmean(getattr(self, key))) for key in METRICS}
 
     def standard_error(self) -> dict[str, float]:
-        """Standard error of the mean over graphs; NaN with fewer than two graphs."""
+        """Standard error of the mean over graphs.
+
+        Returns
+        -------
+        dict of float
+            By metric; NaN with fewer than two graphs.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import selection_scores
+        >>> selection_scores([[0.9, 0.5], [0.5, 0.9]], [[1.0, 2.0], [1.0, 2.0]]).standard_error()["hit1"]
+        0.5
+        """
         out = {}
         for key in METRICS:
             values = getattr(self, key)
@@ -51,6 +89,11 @@ def selection_scores(truth: npt.ArrayLike, scores: npt.ArrayLike) -> SelectionSc
     scores
         Predicted scores of the same shape; only their order within a graph matters.
 
+    Returns
+    -------
+    SelectionScores
+        One value per graph and metric.
+
     Notes
     -----
     The positive is the true best model (the first of several). AUC is
@@ -61,6 +104,7 @@ def selection_scores(truth: npt.ArrayLike, scores: npt.ArrayLike) -> SelectionSc
 
     Examples
     --------
+    >>> from graphnetz.selection import selection_scores
     >>> selection_scores([[0.9, 0.5, 0.7]], [[1.0, 2.0, 0.0]]).auc.tolist()
     [0.5]
     """

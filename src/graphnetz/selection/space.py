@@ -23,7 +23,21 @@ Params = dict[str, Any]
 
 @dataclass(frozen=True)
 class Configuration:
-    """One candidate: a method with its settings. Equal configurations are the same model."""
+    """One candidate: a method with its settings. Equal configurations are the same model.
+
+    Parameters
+    ----------
+    method
+        Name of the method, such as ``"GCN"``.
+    settings
+        Pairs (key, value) in the order of the published table.
+
+    Examples
+    --------
+    >>> from graphnetz.selection import Configuration
+    >>> Configuration("GCN", (("act", "relu"), ("num_layers", 2))).name
+    'GCN-act=relu-num_layers=2'
+    """
 
     method: str
     settings: tuple[tuple[str, Any], ...] = ()
@@ -39,16 +53,62 @@ class Configuration:
         return "-".join([self.method, *(f"{key}={_text(value)}" for key, value in self.settings)])
 
     def serves(self, task_type: str) -> bool:
-        """Whether the method can be used for ``task_type``."""
+        """Whether the method can be used for a task type.
+
+        Parameters
+        ----------
+        task_type
+            Name of the task type.
+
+        Returns
+        -------
+        bool
+            True also for methods that the table does not list.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import Configuration
+        >>> Configuration("Jaccard").serves("node_cls")
+        False
+        """
         return self.method not in METHODS or task_type in METHODS[self.method].task_types
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return plain values.
+
+        Returns
+        -------
+        dict
+            With the keys method and settings.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import Configuration
+        >>> Configuration("GCN", (("num_layers", 2),)).to_json()
+        {'method': 'GCN', 'settings': [['num_layers', 2]]}
+        """
         return {"method": self.method, "settings": [[key, value] for key, value in self.settings]}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Configuration:
-        """Rebuild from `to_json`."""
+        """Rebuild from `to_json`.
+
+        Parameters
+        ----------
+        raw
+            What `to_json` returned.
+
+        Returns
+        -------
+        Configuration
+            Equal to the original.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import Configuration
+        >>> Configuration.from_json({"method": "GCN", "settings": [["num_layers", 2]]}).name
+        'GCN-num_layers=2'
+        """
         return cls(str(raw["method"]), tuple((str(key), value) for key, value in raw["settings"]))
 
 
@@ -225,7 +285,26 @@ def published_space() -> tuple[Configuration, ...]:
 def configuration_space(
     task_type: str | None = None, *, methods: tuple[str, ...] | None = None
 ) -> tuple[Configuration, ...]:
-    """Distinct configurations, for one task type or all, of some methods or all."""
+    """Distinct configurations of the published space.
+
+    Parameters
+    ----------
+    task_type
+        ``"link_pred"`` or ``"node_cls"``; None takes both.
+    methods
+        Names of methods; None takes all.
+
+    Returns
+    -------
+    tuple of Configuration
+        Settings without effect are left out, so that each configuration comes once.
+
+    Examples
+    --------
+    >>> from graphnetz.selection import configuration_space
+    >>> len(configuration_space("link_pred", methods=("GCN",))) > 1
+    True
+    """
     if task_type is not None and task_type not in BOTH:
         raise unknown_name("task type of the configuration space", task_type, BOTH)
     for name in methods or ():

@@ -26,10 +26,21 @@ STATISTICS: tuple[str, ...] = (
 
 
 def statistics63(values: npt.ArrayLike) -> FloatArray:
-    """Describe one distribution with the numbers named in `STATISTICS`; undefined ones are 0.
+    """Describe one distribution with the numbers named in `STATISTICS`.
+
+    Parameters
+    ----------
+    values
+        Numbers of any shape; they are read as one distribution.
+
+    Returns
+    -------
+    ndarray
+        63 values in the order of `STATISTICS`; undefined ones are 0.
 
     Examples
     --------
+    >>> from graphnetz.selection import statistics63
     >>> statistics63([1, 2, 2, 3])[:4].tolist()
     [2.0, 2.0, 1.0, 3.0]
     """

@@ -46,11 +46,20 @@ class Testbed:
     folds
         Training and test rows. For `cross_task` the test rows refer to ``truth`` and ``test_meta``.
     domains
-        Domain of each test-side graph.
-    test_meta
-        Meta-features of the graphs in ``truth`` when these are not the rows of ``M``.
+        Domain of each training-side graph.
+    test_meta, test_domains
+        Meta-features and domains of the graphs in ``truth`` when these are not the rows of ``M``.
     note
         A caveat printed above every table of this testbed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import fully_observed
+    >>> rng = np.random.default_rng(0)
+    >>> bed = fully_observed(rng.random((10, 3)), rng.random((10, 4)), ["a", "b"] * 5)
+    >>> bed.name, len(bed.folds)
+    ('fully observed', 5)
     """
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -75,7 +84,30 @@ class Testbed:
 def fully_observed(
     P: npt.ArrayLike, M: npt.ArrayLike, domains: npt.ArrayLike, *, folds: int = 5, seed: int = 1
 ) -> Testbed:
-    """Stratified k-fold by domain with the whole matrix at hand."""
+    """Stratified k-fold by domain with the whole matrix at hand.
+
+    Parameters
+    ----------
+    P, M
+        Performances ``[graphs, models]`` and meta-features ``[graphs, features]``.
+    domains
+        Domain of each graph.
+    folds, seed
+        Number of folds and seed of their draw.
+
+    Returns
+    -------
+    Testbed
+        For `evaluate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import fully_observed
+    >>> rng = np.random.default_rng(0)
+    >>> [len(fold.test) for fold in fully_observed(rng.random((10, 3)), rng.random((10, 4)), ["a", "b"] * 5).folds]
+    [2, 2, 2, 2, 2]
+    """
     p, m, d = _arrays(P, M, domains)
     return Testbed("fully observed", p, m, p, _stratified(d, folds, seed), domains=d)
 
@@ -83,9 +115,34 @@ def fully_observed(
 def sparse(
     P: npt.ArrayLike, M: npt.ArrayLike, domains: npt.ArrayLike, *, level: float, folds: int = 5, seed: int = 1
 ) -> Testbed:
-    """Hide a fraction ``level`` of each row from the selectors; test on the whole matrix.
+    """Hide a fraction of each row from the selectors; test on the whole matrix.
 
     Masks are nested: what is hidden at one level is hidden at every higher one.
+
+    Parameters
+    ----------
+    P, M
+        Performances ``[graphs, models]`` and meta-features ``[graphs, features]``.
+    domains
+        Domain of each graph.
+    level
+        Fraction of the observed entries to hide, at least 0 and below 1.
+    folds, seed
+        Number of folds, and seed of folds and masks.
+
+    Returns
+    -------
+    Testbed
+        ``P`` is masked, ``truth`` is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import sparse
+    >>> rng = np.random.default_rng(0)
+    >>> bed = sparse(rng.random((10, 4)), rng.random((10, 2)), ["a", "b"] * 5, level=0.5)
+    >>> np.isnan(bed.P).mean().item()
+    0.5
     """
     if not 0 <= level < 1:
         raise UsageError(f"level must be at least 0 and below 1, got {level}.")
@@ -105,7 +162,30 @@ def mask_rows(P: FloatArray, level: float, *, seed: int) -> FloatArray:
 
 
 def out_of_domain(P: npt.ArrayLike, M: npt.ArrayLike, domains: npt.ArrayLike, *, folds: int | None = 5) -> Testbed:
-    """Test on domains never learned from: group k-fold, or one domain at a time with ``folds=None``."""
+    """Test on domains never learned from.
+
+    Parameters
+    ----------
+    P, M
+        Performances ``[graphs, models]`` and meta-features ``[graphs, features]``.
+    domains
+        Domain of each graph.
+    folds
+        Number of groups of domains; None leaves out one domain at a time.
+
+    Returns
+    -------
+    Testbed
+        No domain stands on both sides of a fold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import out_of_domain
+    >>> rng = np.random.default_rng(0)
+    >>> len(out_of_domain(rng.random((9, 3)), rng.random((9, 2)), ["a", "b", "c"] * 3, folds=None).folds)
+    3
+    """
     from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
     p, m, d = _arrays(P, M, domains)
@@ -122,7 +202,32 @@ def small_to_large(
     threshold: int = 10_000,
     domains: npt.ArrayLike | None = None,
 ) -> Testbed:
-    """Learn from graphs with fewer than ``threshold`` nodes, test on the others."""
+    """Learn from small graphs, test on large ones.
+
+    Parameters
+    ----------
+    P, M
+        Performances ``[graphs, models]`` and meta-features ``[graphs, features]``.
+    nodes
+        Number of nodes of each graph.
+    threshold
+        Graphs with fewer nodes are small.
+    domains
+        Domain of each graph, kept for tables.
+
+    Returns
+    -------
+    Testbed
+        One fold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import small_to_large
+    >>> rng = np.random.default_rng(0)
+    >>> small_to_large(rng.random((4, 3)), rng.random((4, 2)), [10, 20, 900, 800], threshold=100).folds[0].test.tolist()
+    [2, 3]
+    """
     p, m, d = _arrays(P, M, domains)
     small = np.asarray(nodes) < threshold
     if len(small) != len(p) or small.all() or not small.any():
@@ -142,7 +247,29 @@ def cross_task(
 ) -> Testbed:
     """Learn from one task's matrix, test on another's, over the models both have.
 
-    Each side is ``(P, M, model names)``; columns are matched by name.
+    Parameters
+    ----------
+    source, target
+        Each ``(P, M, model names)``; columns are matched by name.
+    test_domains
+        Domains of the target's graphs, kept for tables.
+    name
+        Name for tables.
+
+    Returns
+    -------
+    Testbed
+        One fold from all source graphs to all target graphs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import cross_task
+    >>> rng = np.random.default_rng(0)
+    >>> source = (rng.random((5, 3)), rng.random((5, 2)), ["GCN", "GAT", "MLP"])
+    >>> target = (rng.random((4, 2)), rng.random((4, 2)), ["MLP", "GCN"])
+    >>> cross_task(source, target).truth.shape
+    (4, 2)
     """
     columns = {model: position for position, model in enumerate(target[2])}
     common = [(i, columns[model]) for i, model in enumerate(source[2]) if model in columns]
@@ -157,7 +284,34 @@ def cross_task(
 
 @dataclass(frozen=True, eq=False)
 class SelectionResult:
-    """How one selector did on one testbed; every array has one entry per scored graph."""
+    """How one selector did on one testbed; every array has one entry per scored graph.
+
+    Attributes
+    ----------
+    selector, testbed
+        Their names.
+    scores
+        One value per graph and metric.
+    graphs, fold
+        Row number of each graph, and the fold it was tested in.
+    domains
+        Domain of each graph; None when unknown.
+    train_seconds, predict_seconds
+        Processor time per fold.
+    note
+        The testbed's caveat.
+    mean, standard_error
+        Of every metric over graphs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import SELECTORS, evaluate, fully_observed
+    >>> rng = np.random.default_rng(0)
+    >>> bed = fully_observed(rng.random((10, 3)), rng.random((10, 4)), ["a", "b"] * 5)
+    >>> evaluate(next(iter(SELECTORS)), bed).graphs.size
+    10
+    """
 
     selector: str
     testbed: str
@@ -172,7 +326,22 @@ class SelectionResult:
     standard_error: Mapping[str, float] = field(default_factory=dict)
 
     def row(self) -> dict[str, Any]:
-        """One line of a table."""
+        """One line of a table.
+
+        Returns
+        -------
+        dict
+            Testbed, selector, number of graphs, mean and standard error of every metric, and times.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.selection import SELECTORS, evaluate, fully_observed
+        >>> rng = np.random.default_rng(0)
+        >>> bed = fully_observed(rng.random((10, 3)), rng.random((10, 4)), ["a", "b"] * 5)
+        >>> evaluate(next(iter(SELECTORS)), bed).row()["n_graphs"]
+        10
+        """
         out: dict[str, Any] = {"testbed": self.testbed, "selector": self.selector, "n_graphs": len(self.graphs)}
         for key in METRICS:
             out[key] = self.mean[key]
@@ -189,6 +358,20 @@ def evaluate(selector: str | Selector | Callable[[], Selector], testbed: Testbed
         A name in `SELECTORS`, a selector (copied, never changed) or a function that makes one.
     testbed
         The selector sees training rows only; scoring happens here.
+
+    Returns
+    -------
+    SelectionResult
+        One value per scored graph, and their means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import SELECTORS, evaluate, fully_observed
+    >>> rng = np.random.default_rng(0)
+    >>> P = rng.random((10, 3)) + [0, 0, 2]  # the third model is always best
+    >>> evaluate("gb_perf", fully_observed(P, rng.random((10, 4)), ["a", "b"] * 5)).mean["hit1"]
+    1.0
     """
     make, name = _factory(selector)
     parts: list[SelectionScores] = []

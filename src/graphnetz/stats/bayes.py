@@ -19,6 +19,19 @@ class BayesResult:
     """Posterior probabilities that the difference is below, inside or above the region of equivalence.
 
     With differences a - b of a metric where more is better, ``p_right`` speaks for a.
+
+    Attributes
+    ----------
+    p_left, p_rope, p_right
+        Probabilities of "b is better", "practically equal" and "a is better"; they sum to 1.
+    reason
+        Why the probabilities are NaN; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import bayes_signed_rank
+    >>> bayes_signed_rank([0.02, 0.03, 0.01, 0.02], rope=0.005).p_right > 0.9
+    True
     """
 
     p_left: float
@@ -48,8 +61,22 @@ def bayes_signed_rank(
     rope
         Half-width of the region of practical equivalence, in units of the metric. With 0 only
         left and right compete.
+    prior
+        Weight of the pseudo-observation at 0, in observations.
     n_samples, seed
-        Posterior draws; the Monte-Carlo error is at most ``0.5 / sqrt(n_samples)``.
+        Posterior draws and their seed; the Monte-Carlo error is at most ``0.5 / sqrt(n_samples)``.
+
+    Returns
+    -------
+    BayesResult
+        Probabilities of left, inside and right; NaN with a reason when no difference is finite.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import bayes_signed_rank
+    >>> found = bayes_signed_rank([0.02, 0.03, 0.01, 0.02, 0.0], rope=0.005)
+    >>> round(found.p_left, 2), round(found.p_rope, 2), round(found.p_right, 2)
+    (0.0, 0.03, 0.97)
     """
     if rope < 0 or not math.isfinite(rope):
         raise UsageError(f"rope={rope} is not a half-width; pass 0 or a positive number.")

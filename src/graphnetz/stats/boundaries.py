@@ -28,6 +28,7 @@ Spending = Callable[[float, float], float]
 """``spending(alpha, fraction) -> alpha spent`` when a fraction of the planned seeds has been seen."""
 
 SPENDING: Registry[Spending] = Registry("spending function", entry_points="graphnetz.spending", accepts=callable)
+"""Spending functions by name: how much of alpha may be used when a share of the seeds has been seen."""
 
 _REACH = 7.6  # grid of normal scores; one-sided levels down to 1e-14
 _CELLS = 304
@@ -74,12 +75,19 @@ def nominal_levels(
     alpha
         Level of the whole sequence.
     spending
-        ``"obrien_fleming"``, ``"pocock"`` or ``"linear"``.
+        How much of ``alpha`` each look may use: ``"obrien_fleming"`` (strict early),
+        ``"pocock"`` (similar at every look) or ``"linear"``.
     sides
         2 for two-sided p-values of a t-test, 1 for one-sided ones (equivalence).
 
+    Returns
+    -------
+    tuple of float
+        One level per look; 0 where a look has nothing to spend.
+
     Examples
     --------
+    >>> from graphnetz.stats import nominal_levels
     >>> [round(level, 4) for level in nominal_levels((10, 20, 30), 0.05, "pocock")]
     [0.0226, 0.0206, 0.0205]
     """

@@ -15,6 +15,7 @@ Correction = Callable[[Floats], Floats]
 """``correction(p) -> adjusted`` along the last axis, so that simulations correct many families at once; no NaN."""
 
 CORRECTIONS: Registry[Correction] = Registry("correction", entry_points="graphnetz.corrections", accepts=callable)
+"""Corrections for several tests, by name: p-values of one family in, adjusted p-values out. Plug-ins add more."""
 
 
 def adjust(p: npt.ArrayLike, *, method: str = "holm") -> Floats:
@@ -30,8 +31,14 @@ def adjust(p: npt.ArrayLike, *, method: str = "holm") -> Floats:
         ``"holm"`` and ``"bonferroni"`` hold the family-wise error rate, ``"bh"`` the false
         discovery rate.
 
+    Returns
+    -------
+    ndarray
+        Adjusted p-values in the order of ``p``, at most 1.
+
     Examples
     --------
+    >>> from graphnetz.stats import adjust
     >>> adjust([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """

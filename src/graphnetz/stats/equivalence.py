@@ -17,9 +17,29 @@ from graphnetz.stats.paired import mean_interval, standard_error
 class TostResult:
     """Two one-sided t-tests (Schuirmann 1987).
 
-    ``p_low`` tests "a is worse than b by the margin or more", ``p_high`` "better by the margin or
-    more"; ``p`` is the larger. ``low`` and ``high`` bound the 1 - 2 alpha interval of the mean
-    difference, which lies inside the margin exactly when ``equivalent``.
+    Attributes
+    ----------
+    margin
+        Largest difference that does not matter, as given.
+    p, p_low, p_high
+        ``p_low`` tests "a is worse than b by the margin or more", ``p_high`` "better by the margin
+        or more"; ``p`` is the larger of the two.
+    low, high
+        Bounds of the 1 - 2 alpha interval of the mean difference, which lies inside the margin
+        exactly when ``equivalent``.
+    equivalent
+        Whether the two models are practically equivalent at the level.
+    n
+        Shared seeds with finite scores.
+    reason
+        Why nothing could be tested; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import tost
+    >>> result = tost([0.81, 0.82, 0.80, 0.81], [0.81, 0.81, 0.80, 0.82], margin=0.02)
+    >>> result.equivalent, result.n
+    (True, 4)
     """
 
     margin: float
@@ -45,11 +65,26 @@ def tost(
 
     Parameters
     ----------
+    a, b
+        Scores of two models, one entry per seed, same order; pairs with a NaN are dropped.
     margin
         Largest difference that does not matter to you, in units of the metric. There is no
         default: it is a statement about the application.
+    alpha
+        Level of each of the two one-sided tests.
     test_ratio
         n_test / n_train for runs that share training data; NaN treats runs as independent.
+
+    Returns
+    -------
+    TostResult
+        Both one-sided p-values, the interval and the decision.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import tost
+    >>> tost([0.81, 0.82, 0.80, 0.81], [0.81, 0.81, 0.80, 0.82], margin=0.005).equivalent
+    False
     """
     check_share(alpha, "alpha")
     if alpha >= 0.5:

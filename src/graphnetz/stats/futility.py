@@ -23,8 +23,21 @@ def look_schedule(max_seeds: int, *, first: int = FIRST_LOOK) -> tuple[int, ...]
 
     Early on one seed is a large share of the evidence, later it is not worth a look.
 
+    Parameters
+    ----------
+    max_seeds
+        The budget: most seeds that will ever be run.
+    first
+        Seeds at the first look, at least 2.
+
+    Returns
+    -------
+    tuple of int
+        Increasing numbers of seeds.
+
     Examples
     --------
+    >>> from graphnetz.stats import look_schedule
     >>> look_schedule(30)
     (5, 6, 7, 8, 9, 10, 12, 14, 16, 19, 22, 26, 30)
     """
@@ -51,8 +64,37 @@ def predictive_power(
 
     The future mean follows its predictive law: centred on the mean so far, with the spread of a t
     variable of n - 1 degrees of freedom, so that few seeds leave much open (Spiegelhalter, Freedman
-    and Blackburn 1986). The standard deviation is taken as it is. A NaN margin asks for differences
-    only. Without spread, or with fewer than two seeds, no test exists and the chance is 0.
+    and Blackburn 1986). The standard deviation is taken as it is. Without spread, or with fewer than
+    two seeds, no test exists and the chance is 0.
+
+    Parameters
+    ----------
+    mean, sd, n
+        Mean and standard deviation of the seed-wise differences so far, and how many there are.
+    budget
+        Seeds at the last look.
+    level, level_equivalence
+        Nominal levels of the last look: two-sided for a difference, one-sided for equivalence.
+    margin
+        Largest difference that does not matter; NaN asks for differences only.
+    test_ratio
+        n_test / n_train for runs that share training data, else 0.
+
+    Returns
+    -------
+    ndarray
+        Chances between 0 and 1, of the shape that the arguments broadcast to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.stats import predictive_power
+    >>> chance = predictive_power(
+    ...     np.array([0.0, 0.01]), np.array([0.01, 0.01]), np.array([5.0, 5.0]), budget=30, level=np.array(0.05),
+    ...     level_equivalence=np.array(0.05), margin=np.array(np.nan), test_ratio=np.array(0.0),
+    ... )
+    >>> chance.round(2).tolist()
+    [0.41, 0.91]
     """
     scale = sd * np.sqrt(np.maximum(1.0 / np.maximum(n, 1.0) - 1.0 / budget, 0.0))
     error = sd * np.sqrt(1.0 / budget + test_ratio)

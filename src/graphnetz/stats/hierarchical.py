@@ -41,6 +41,17 @@ class HierarchicalResult:
         Posterior median of the spread between tasks.
     n_tasks
         Tasks with at least two usable seeds.
+    margin, level
+        As given.
+    reason
+        Why everything is NaN; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import hierarchical
+    >>> result = hierarchical([[0.02, 0.03], [0.01, 0.02], [0.03, 0.02]])
+    >>> result.n_tasks, round(result.mean, 3)
+    (3, 0.022)
     """
 
     p_left: float
@@ -74,14 +85,27 @@ def hierarchical(
         units that mean the same on every task. Tasks with fewer than two seeds are left out.
     margin
         Half-width of the region of practical equivalence.
+    level
+        Probability held by the intervals.
     test_ratio
         n_test / n_train per task for runs that share training data, else 0.
+
+    Returns
+    -------
+    HierarchicalResult
+        Probabilities and intervals for a new task and for the population mean.
 
     Notes
     -----
     The population mean has a flat prior, the spread between tasks a uniform one (Gelman 2006), each
     task's seed variance the usual 1/sigma, which turns its likelihood into a Student t. At least
     three tasks are needed for a proper answer.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import hierarchical
+    >>> hierarchical([[0.02, 0.03], [0.01, 0.02]]).reason
+    'a population of tasks needs at least 3 tasks with 2 seeds each, here 2'
     """
     check_share(level, "level")
     if not (margin >= 0 and math.isfinite(margin)):

@@ -18,6 +18,7 @@ IntervalMethod = Callable[[Floats, float, int, int], tuple[float, float]]
 """``method(x, level, n_resamples, seed) -> (low, high)``; called with two or more unequal values."""
 
 INTERVALS: Registry[IntervalMethod] = Registry("interval method", entry_points="graphnetz.intervals", accepts=callable)
+"""Interval methods by name: ``(values, level, n_resamples, seed) -> (low, high)``. Plug-ins add more."""
 
 BOOTSTRAP_MIN = 20
 """Below this many values bootstrap intervals are measurably too narrow (see the statistics page)."""
@@ -29,8 +30,24 @@ _CHUNK = 4_000_000
 class Interval:
     """Mean of one cell over seeds with its confidence interval.
 
-    ``low``, ``high`` and ``half`` are NaN where the interval is undefined; ``reason`` says why, and
-    also carries warnings about an interval that is defined but should be read with care.
+    Attributes
+    ----------
+    n
+        Finite scores.
+    mean, std, sem
+        Mean, standard deviation (divisor n - 1) and standard error of the mean.
+    low, high, half
+        Bounds and half-width; NaN where the interval is undefined.
+    level, method
+        Coverage aimed at and the method used.
+    reason
+        Why the interval is undefined, or a warning about one that should be read with care.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import interval
+    >>> interval([0.8]).reason
+    'one seed has no interval'
     """
 
     n: int
@@ -66,8 +83,14 @@ def interval(
     n_resamples, seed
         Size and seed of the bootstrap; the result is a pure function of the arguments.
 
+    Returns
+    -------
+    Interval
+        Mean, spread and bounds; bounds are NaN, with a reason, for fewer than two scores.
+
     Examples
     --------
+    >>> from graphnetz.stats import interval
     >>> result = interval([0.80, 0.82, 0.81, 0.83])
     >>> round(result.mean, 3), round(result.half, 4)
     (0.815, 0.0205)
@@ -94,7 +117,27 @@ def corrected_interval(x: npt.ArrayLike, test_ratio: float, level: float = 0.95)
     """Return the t interval corrected for runs that share training data.
 
     The variance of the mean is ``s^2 (1/J + n_test/n_train)`` with J - 1 degrees of freedom (Nadeau
-    and Bengio 2003); ``test_ratio`` is n_test / n_train without the validation part.
+    and Bengio 2003).
+
+    Parameters
+    ----------
+    x
+        One score per random split; NaN entries are dropped.
+    test_ratio
+        n_test / n_train of one split, without the validation part.
+    level
+        Coverage aimed at.
+
+    Returns
+    -------
+    Interval
+        With ``method="corrected_t"``; bounds are NaN when the ratio is.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import corrected_interval
+    >>> round(corrected_interval([0.80, 0.82, 0.81, 0.83], 0.25).half, 4)
+    0.0291
     """
     check_share(level, "level")
     values = finite_vector(x)
@@ -116,8 +159,30 @@ def cluster_interval(
     """Return the mean of ``x`` with a percentile interval that resamples whole clusters.
 
     Values of one cluster are not independent of each other, so clusters are drawn with replacement and
-    every value of a drawn one counts (Davison and Hinkley 1997, section 3.8). ``sem`` is the standard
-    deviation of the resampled means; NaN entries of ``x`` are dropped.
+    every value of a drawn one counts (Davison and Hinkley 1997, section 3.8).
+
+    Parameters
+    ----------
+    x
+        Values; NaN entries are dropped.
+    clusters
+        Label of each value's cluster, such as its task.
+    level
+        Coverage aimed at.
+    n_resamples, seed
+        Size and seed of the bootstrap.
+
+    Returns
+    -------
+    Interval
+        With ``method="cluster_bootstrap"``; ``sem`` is the standard deviation of the resampled means.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import cluster_interval
+    >>> result = cluster_interval([0.80, 0.82, 0.70, 0.72], ["a", "a", "b", "b"])
+    >>> round(result.mean, 2), result.method
+    (0.76, 'cluster_bootstrap')
     """
     check_share(level, "level")
     values, labels = np.asarray(x, dtype=np.float64), np.asarray(clusters)
@@ -149,6 +214,24 @@ def binomial_error(accuracy: float, n_test: int) -> float:
     """Return the standard error of an accuracy that comes from the finite test set alone.
 
     With a fixed split every seed shares this error, and no number of seeds makes it smaller.
+
+    Parameters
+    ----------
+    accuracy
+        Share of correct predictions, between 0 and 1.
+    n_test
+        Test examples.
+
+    Returns
+    -------
+    float
+        Standard error in units of the accuracy; NaN without test examples or for a NaN accuracy.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import binomial_error
+    >>> round(binomial_error(0.8, 1000), 4)
+    0.0126
     """
     if n_test < 1 or math.isnan(accuracy):
         return math.nan

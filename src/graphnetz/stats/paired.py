@@ -20,7 +20,27 @@ EXACT_WILCOXON = 50
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What a test alone contributes: statistic, p, pairs used, smallest p it could have reached."""
+    """What a test alone contributes; `paired_test` adds effect sizes and an interval.
+
+    A function in `PAIRED_TESTS` takes differences and n_test / n_train and returns one of these.
+
+    Attributes
+    ----------
+    statistic, p
+        The test's statistic and its two-sided p.
+    n_used
+        Pairs used, after a rank test dropped zero differences.
+    smallest_p
+        Smallest p that the test could have given with that many pairs.
+    reason
+        Why ``p`` is NaN; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import TestOutcome
+    >>> TestOutcome(statistic=2.1, p=0.06, n_used=10, smallest_p=0.0).p
+    0.06
+    """
 
     __test__ = False  # the name would make pytest collect it
 
@@ -37,6 +57,8 @@ class PairedTest:
 
     Attributes
     ----------
+    method
+        Name of the test.
     n, n_used
         Pairs that came, and pairs left after a rank test dropped zero differences.
     mean_diff, low, high
@@ -49,6 +71,12 @@ class PairedTest:
         Two-sided p, and the smallest p the test could have given with ``n_used`` pairs.
     reason
         Why ``p`` is NaN; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import paired_test
+    >>> paired_test([0.8, 0.8, 0.8], [0.7, 0.7, 0.7]).reason
+    'all 3 differences are equal, so their standard deviation is 0 and t is undefined'
     """
 
     method: str
@@ -71,6 +99,7 @@ PairedMethod = Callable[[Differences, float], TestOutcome]
 PAIRED_TESTS: Registry[PairedMethod] = Registry(
     "pairwise method", entry_points="graphnetz.paired_tests", accepts=callable
 )
+"""Paired tests by name: ``(differences, test_ratio) -> TestOutcome``. Plug-ins add more."""
 
 
 def paired_test(
@@ -94,8 +123,15 @@ def paired_test(
     test_ratio
         n_test / n_train of one split, used by ``"corrected_t"`` only.
 
+    Returns
+    -------
+    PairedTest
+        p, effect sizes and the interval of the mean difference; p is NaN, with a reason, where the
+        test is undefined.
+
     Examples
     --------
+    >>> from graphnetz.stats import paired_test
     >>> test = paired_test([0.81, 0.83, 0.82], [0.80, 0.80, 0.81])
     >>> round(test.mean_diff, 4), round(test.p, 3)
     (0.0167, 0.13)

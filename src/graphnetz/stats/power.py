@@ -22,8 +22,30 @@ from graphnetz.stats.intervals import student_quantile
 class PowerResult:
     """Power analysis of one comparison; each figure comes with the range that the sd interval gives.
 
-    ``power_low`` and ``seeds_high`` belong to the upper end of the sd interval (the pessimistic
-    side). ``seeds`` is None when no number of seeds up to the limit reaches the target.
+    Attributes
+    ----------
+    effect, alpha, target
+        Difference asked about, level of the test and power wanted, as given.
+    n
+        Shared seeds observed.
+    sd, sd_low, sd_high
+        Standard deviation of the seed-wise differences with its interval.
+    power, power_low, power_high
+        Probability to detect ``effect`` with ``n`` seeds; ``power_low`` belongs to ``sd_high``.
+    mde, mde_low, mde_high
+        Smallest difference that ``n`` seeds detect with probability ``target``.
+    seeds, seeds_low, seeds_high
+        Seeds needed for ``target``; ``seeds_high`` belongs to ``sd_high``, the pessimistic side. None
+        when no number of seeds up to the limit reaches the target.
+    reason
+        Why figures are NaN or None; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import power_analysis
+    >>> result = power_analysis([0.01, 0.02, 0.0, 0.01], effect=0.01)
+    >>> result.n, result.seeds, result.seeds_high
+    (4, 8, 75)
     """
 
     effect: float
@@ -52,11 +74,21 @@ def power(effect: float, sd: float, n: int, *, alpha: float = 0.05, test_ratio: 
     ----------
     effect, sd
         True mean difference, and standard deviation of the seed-wise differences.
+    n
+        Number of seeds.
+    alpha
+        Level of the test.
     test_ratio
         n_test / n_train for runs that share training data (corrected resampled t-test).
 
+    Returns
+    -------
+    float
+        Probability between 0 and 1.
+
     Examples
     --------
+    >>> from graphnetz.stats import power
     >>> round(power(0.01, 0.01, 10), 3)
     0.803
     """
@@ -69,7 +101,32 @@ def power(effect: float, sd: float, n: int, *, alpha: float = 0.05, test_ratio: 
 def minimum_detectable_effect(
     sd: float, n: int, *, alpha: float = 0.05, power: float = 0.8, test_ratio: float = 0.0
 ) -> float:
-    """Smallest true difference that ``n`` seeds detect with probability ``power``."""
+    """Smallest true difference that ``n`` seeds detect with probability ``power``.
+
+    Parameters
+    ----------
+    sd
+        Standard deviation of the seed-wise differences.
+    n
+        Number of seeds.
+    alpha
+        Level of the two-sided paired t-test.
+    power
+        Probability of detection wanted.
+    test_ratio
+        n_test / n_train for runs that share training data.
+
+    Returns
+    -------
+    float
+        In units of the metric; NaN below two seeds.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import minimum_detectable_effect
+    >>> round(minimum_detectable_effect(0.01, 10), 4)
+    0.01
+    """
     check_share(alpha, "alpha")
     _check_target(power, alpha)
     if n < 2 or not math.isfinite(sd):
@@ -101,8 +158,30 @@ def seeds_needed(
 ) -> int | None:
     """Return the smallest number of seeds that detects ``effect`` with probability ``power``.
 
-    None when it is above ``max_n``, or undefined (effect 0, unknown sd). Runs that share training
-    data may never get there: their correlated error does not average out.
+    Parameters
+    ----------
+    effect, sd
+        True mean difference, and standard deviation of the seed-wise differences.
+    alpha
+        Level of the two-sided paired t-test.
+    power
+        Probability of detection wanted.
+    max_n
+        Largest number of seeds considered.
+    test_ratio
+        n_test / n_train for runs that share training data. Such runs may never get there: their
+        correlated error does not average out.
+
+    Returns
+    -------
+    int or None
+        None when it is above ``max_n``, or undefined (effect 0, unknown sd).
+
+    Examples
+    --------
+    >>> from graphnetz.stats import seeds_needed
+    >>> seeds_needed(0.01, 0.01), seeds_needed(0.01, 0.01, test_ratio=0.25)
+    (10, None)
     """
     check_share(alpha, "alpha")
     _check_target(power, alpha)
@@ -124,7 +203,26 @@ def seeds_needed(
 
 
 def sd_interval(x: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Chi-square interval of the standard deviation of ``x``; NaN below two values."""
+    """Chi-square interval of the standard deviation of ``x``.
+
+    Parameters
+    ----------
+    x
+        Values; NaN entries are dropped.
+    level
+        Coverage aimed at, exact for normal values.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper bound; NaN below two values.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import sd_interval
+    >>> [round(bound, 4) for bound in sd_interval([0.80, 0.82, 0.81, 0.83])]
+    [0.0073, 0.0481]
+    """
     check_share(level, "level")
     values = finite_vector(x)
     df = values.size - 1
@@ -148,7 +246,37 @@ def power_analysis(
 ) -> PowerResult:
     """Power, smallest detectable effect and seeds needed from observed seed-wise differences.
 
-    Only the standard deviation of ``differences`` is used, never their mean.
+    Only the standard deviation of ``differences`` is used, never their mean: power computed from the
+    observed effect would only restate the p-value.
+
+    Parameters
+    ----------
+    differences
+        Seed-wise differences of two models; NaN entries are dropped.
+    effect
+        True difference you would want to detect, in units of the metric.
+    alpha
+        Level of the two-sided paired t-test.
+    target
+        Probability of detection wanted.
+    level
+        Coverage of the interval of the standard deviation.
+    max_n
+        Largest number of seeds considered.
+    test_ratio
+        n_test / n_train for runs that share training data.
+
+    Returns
+    -------
+    PowerResult
+        Each figure with the range that the uncertainty of the standard deviation gives.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import power_analysis
+    >>> result = power_analysis([0.01, 0.02, 0.0, 0.01], effect=0.01)
+    >>> round(result.power, 2), result.seeds
+    (0.4, 8)
     """
     d = finite_vector(differences, "differences")
     nan = math.nan

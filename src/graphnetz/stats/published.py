@@ -15,7 +15,25 @@ Verdict = Literal["compatible", "differs", "too wide to say"]
 
 @dataclass(frozen=True)
 class PublishedComparison:
-    """Our mean minus the published one, with its Welch interval and what that allows to say."""
+    """Our mean minus the published one, with its Welch interval and what that allows to say.
+
+    Attributes
+    ----------
+    diff, low, high
+        Our mean minus the published mean, with the bounds of its interval.
+    verdict
+        ``"compatible"`` (the interval holds 0 and is narrow), ``"differs"`` or ``"too wide to say"``.
+    df, level
+        Welch-Satterthwaite degrees of freedom and the coverage aimed at.
+    reason
+        Why there is no interval; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import welch_interval
+    >>> welch_interval(0.815, 0.004, 10, 0.703, 0.005, 20).verdict
+    'differs'
+    """
 
     diff: float
     low: float
@@ -43,17 +61,35 @@ def welch_interval(
 
     Parameters
     ----------
+    mean_a, sd_a, n_a
+        Mean, standard deviation and number of our runs.
+    mean_b, sd_b, n_b
+        The same of the published figure.
     ddof_a, ddof_b
         What the standard deviations were divided by: n - ddof. Published ones are usually
         population values (0, numpy's default) and are converted.
+    level
+        Coverage of the interval.
     wide
         Half-width above which an interval around zero is called "too wide to say" instead of
         "compatible", in units of the metric; None takes 5 % of the published mean.
+
+    Returns
+    -------
+    PublishedComparison
+        The difference with its interval and a verdict.
 
     Notes
     -----
     Welch (1947) with the Welch-Satterthwaite degrees of freedom. "Compatible" means that the
     interval holds zero and is narrower than ``wide``; it does not prove that the two are equal.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import welch_interval
+    >>> result = welch_interval(0.815, 0.004, 10, 0.813, 0.005, 20)
+    >>> result.verdict, round(result.low, 4), round(result.high, 4)
+    ('compatible', -0.0015, 0.0055)
     """
     check_share(level, "level")
     diff = mean_a - mean_b

@@ -24,10 +24,34 @@ _CHUNK = 4_000_000
 class FriedmanResult:
     """Omnibus test that all models rank alike.
 
-    ``chi2`` is the statistic without tie correction (GraphNetz paper, eq. 6), ``chi2_ties`` the
-    corrected one, ``f`` the Iman-Davenport statistic built on the latter. ``p`` decides, and
-    ``decided_by`` names where it comes from: ``"permutation"`` below 10 tasks or 5 models, where the
-    approximations are off, and ``"f"`` otherwise.
+    Attributes
+    ----------
+    n, k
+        Tasks and models.
+    mean_ranks
+        Mean rank of each model; 1 is best.
+    chi2, p_chi2
+        The statistic without tie correction (GraphNetz paper, eq. 6) and its chi-square p.
+    chi2_ties, p_ties
+        The same corrected for ties.
+    f, p_f
+        The Iman-Davenport statistic built on ``chi2_ties``, and its p.
+    p_permutation
+        p from permuting ranks within tasks; NaN where it was not needed.
+    p, rejected, alpha
+        The p that decides, the decision and its level.
+    decided_by
+        Where ``p`` comes from: ``"permutation"`` below 10 tasks or 5 models, where the
+        approximations are off, and ``"f"`` otherwise.
+    reason
+        Why there is no test; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import friedman
+    >>> result = friedman([[1, 2, 3], [1, 2, 3], [1, 3, 2], [1, 2, 3]])
+    >>> result.decided_by, result.rejected
+    ('permutation', True)
     """
 
     n: int
@@ -51,9 +75,23 @@ class FriedmanResult:
 class NemenyiResult:
     """Critical difference of mean ranks.
 
-    ``order`` lists model indices from best to worst mean rank. ``cliques`` are the maximal runs of
-    two or more models, in that order, whose mean ranks span at most ``cd``: no two models of a
-    clique can be told apart. A model in no clique differs from every other one.
+    Attributes
+    ----------
+    cd
+        Critical difference: mean ranks further apart than this differ.
+    q, alpha
+        Studentised range quantile over the square root of 2, and the level it belongs to.
+    order
+        Model indices from best to worst mean rank.
+    cliques
+        The maximal runs of two or more models, in that order, whose mean ranks span at most ``cd``:
+        no two models of a clique can be told apart. A model in no clique differs from every other.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import nemenyi
+    >>> nemenyi([1.2, 2.0, 2.8], 10).cliques
+    ((0, 1), (1, 2))
     """
 
     cd: float
@@ -65,7 +103,29 @@ class NemenyiResult:
 
 @dataclass(frozen=True, eq=False)
 class WilcoxonHolmResult:
-    """Pairwise Wilcoxon tests over tasks with Holm correction (Benavoli et al. 2016)."""
+    """Pairwise Wilcoxon tests over tasks with Holm correction (Benavoli et al. 2016).
+
+    Attributes
+    ----------
+    pairs
+        Index pairs of models, in the order of the arrays below.
+    p_raw, p_adjusted, rejected
+        p before and after Holm's correction, and whether the pair differs at ``alpha``.
+    mean_ranks, order
+        Mean rank of each model, and model indices from best to worst.
+    cliques
+        Maximal runs of models, in that order, of which no two differ.
+    alpha
+        Family-wise level.
+    reason
+        Why no pair could differ, when the tasks are too few; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import wilcoxon_holm
+    >>> wilcoxon_holm([[0.9, 0.8], [0.7, 0.6], [0.8, 0.6]], [True] * 3).reason
+    '3 tasks cannot reach 0.05 after Holm over 1 pairs, whatever the scores'
+    """
 
     pairs: tuple[tuple[int, int], ...]
     p_raw: Floats
@@ -82,9 +142,20 @@ class WilcoxonHolmResult:
 class RankStability:
     """How the ranking would move if other tasks of the same kind had been drawn.
 
-    ``p_best[i]`` is the share of resampled task lists in which model i has the best mean rank (ties
-    shared), ``p_order[i, j]`` the share in which i ranks better than j (a tie counts half; 0.5 on
-    the diagonal), ``mean_rank_low/high`` the percentile interval of each mean rank.
+    Attributes
+    ----------
+    p_best
+        Share of resampled task lists in which each model has the best mean rank (ties shared).
+    mean_rank_low, mean_rank_high
+        Percentile interval of each mean rank.
+    p_order
+        ``[i, j]``: share in which i ranks better than j (a tie counts half; 0.5 on the diagonal).
+
+    Examples
+    --------
+    >>> from graphnetz.stats import rank_stability
+    >>> rank_stability([[0.9, 0.8], [0.7, 0.6], [0.5, 0.6]], [True] * 3).p_order.shape
+    (2, 2)
     """
 
     p_best: Floats
@@ -103,8 +174,14 @@ def rank_rows(values: npt.ArrayLike, greater_is_better: Sequence[bool]) -> Float
     greater_is_better
         One direction per task.
 
+    Returns
+    -------
+    ndarray
+        Ranks ``[task, model]``. Scores that differ by rounding only are ties.
+
     Examples
     --------
+    >>> from graphnetz.stats import rank_rows
     >>> rank_rows([[0.8, 0.9, 0.8], [1.0, 2.0, 3.0]], [True, False]).tolist()
     [[2.5, 1.0, 2.5], [1.0, 2.0, 3.0]]
     """
@@ -115,7 +192,26 @@ def rank_rows(values: npt.ArrayLike, greater_is_better: Sequence[bool]) -> Float
 
 
 def friedman_chi2(mean_ranks: npt.ArrayLike, n: int) -> float:
-    """Friedman statistic of ``n`` tasks from the mean ranks alone, without tie correction (eq. 6)."""
+    """Friedman's statistic of mean ranks, without tie correction.
+
+    Parameters
+    ----------
+    mean_ranks
+        Mean rank of each model.
+    n
+        Number of tasks the means rest on.
+
+    Returns
+    -------
+    float
+        Compare with a chi-square of k - 1 degrees of freedom for k models.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import friedman_chi2
+    >>> friedman_chi2([1.0, 2.0, 3.0], 10)
+    20.0
+    """
     means = np.asarray(mean_ranks, dtype=np.float64)
     k = means.size
     return float(12 * n / (k * (k + 1)) * ((means**2).sum() - k * (k + 1) ** 2 / 4))
@@ -138,6 +234,18 @@ def friedman(
         Level of the decision.
     permutations, seed
         Number and seed of the within-task permutations used below 10 tasks or 5 models.
+
+    Returns
+    -------
+    FriedmanResult
+        Statistics, p-values and the decision; NaN with a reason below 2 tasks or 2 models.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import friedman, rank_rows
+    >>> ranks = rank_rows([[0.9, 0.8, 0.7]] * 6, [True] * 6)
+    >>> friedman(ranks).rejected
+    True
     """
     check_share(alpha, "alpha")
     table = np.asarray(ranks, dtype=np.float64)
@@ -183,6 +291,26 @@ def nemenyi(mean_ranks: npt.ArrayLike, n: int, *, alpha: float = 0.05) -> Nemeny
 
     Read it only after `friedman` rejected. Two models differ when their mean ranks are more than
     ``cd`` apart; q is the studentised range quantile over the square root of 2 (Demsar 2006).
+
+    Parameters
+    ----------
+    mean_ranks
+        Mean rank of each model.
+    n
+        Number of tasks.
+    alpha
+        Family-wise level over all pairs.
+
+    Returns
+    -------
+    NemenyiResult
+        Critical difference, order and cliques.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import nemenyi
+    >>> round(nemenyi([1.2, 2.0, 2.8], 10).cd, 3)
+    1.048
     """
     check_share(alpha, "alpha")
     means = np.asarray(mean_ranks, dtype=np.float64)
@@ -203,6 +331,27 @@ def wilcoxon_holm(values: npt.ArrayLike, greater_is_better: Sequence[bool], alph
     Unlike Nemenyi, the verdict on two models does not depend on which others were ranked with them
     (Benavoli et al. 2016). It ranks score differences between tasks, so it assumes that a large
     difference on one task is comparable with a large one on another.
+
+    Parameters
+    ----------
+    values
+        Scores ``[task, model]`` without NaN.
+    greater_is_better
+        One direction per task.
+    alpha
+        Family-wise level.
+
+    Returns
+    -------
+    WilcoxonHolmResult
+        p-values per pair, and the cliques of models that do not differ.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import wilcoxon_holm
+    >>> scores = [[0.80 + 0.01 * task, 0.70] for task in range(8)]
+    >>> wilcoxon_holm(scores, [True] * 8).p_adjusted.tolist()
+    [0.0078125]
     """
     check_share(alpha, "alpha")
     table, better = score_table(values, greater_is_better)
@@ -232,7 +381,30 @@ def rank_stability(
     level: float = 0.95,
     seed: int = 0,
 ) -> RankStability:
-    """Resample the tasks with replacement and see how the mean ranks move."""
+    """Resample the tasks with replacement and see how the mean ranks move.
+
+    Parameters
+    ----------
+    values
+        Scores ``[task, model]`` without NaN.
+    greater_is_better
+        One direction per task.
+    n_resamples, seed
+        Number and seed of the resampled task lists.
+    level
+        Coverage of the intervals of the mean ranks.
+
+    Returns
+    -------
+    RankStability
+        Shares and intervals, one entry per model.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import rank_stability
+    >>> rank_stability([[0.9, 0.8], [0.7, 0.6], [0.5, 0.6]], [True] * 3).p_best.round(2).tolist()
+    [0.74, 0.26]
+    """
     check_share(level, "level")
     ranks = rank_rows(values, greater_is_better)
     n, k = ranks.shape

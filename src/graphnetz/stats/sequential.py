@@ -58,6 +58,13 @@ class SequentialComparison:
         The two claims, each with its own family.
     reason
         Why nothing was decided; empty otherwise.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import decide
+    >>> state = decide([[0.01, 0.02, 0.015, 0.012, 0.018]], looks=(5, 10)).comparisons[0]
+    >>> state.decision, state.look, state.n
+    ('different', 1, 5)
     """
 
     decision: Decision
@@ -77,7 +84,24 @@ class SequentialComparison:
 
 @dataclass(frozen=True)
 class SequentialResult:
-    """State of a benchmark after the seeds so far; ``next_look`` is None when nothing is open."""
+    """State of a benchmark after the seeds so far.
+
+    Attributes
+    ----------
+    comparisons
+        One state per comparison, in the order given.
+    looks, alpha, spending
+        The plan: numbers of seeds, level per family and spending function.
+    next_look
+        Seeds to run up to next; None when nothing is open.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import decide
+    >>> result = decide([[0.01, -0.02, 0.0, 0.01, -0.01]], looks=(5, 10))
+    >>> result.open, result.next_look
+    ((0,), 10)
+    """
 
     comparisons: tuple[SequentialComparison, ...]
     looks: tuple[int, ...]
@@ -111,9 +135,13 @@ def decide(
         one of the two models failed.
     looks
         Numbers of seeds at which results are read; the last one is the budget.
+    alpha
+        Family-wise level over all looks.
     margin
         Largest difference that does not matter, one for all or one per comparison; None asks only
         for differences.
+    spending
+        How ``alpha`` is spread over the looks; see `nominal_levels`.
     families
         Label of each comparison's Holm family, such as its task; None makes one family of all.
     test_ratio
@@ -122,10 +150,22 @@ def decide(
         Give a comparison up, without a claim, when its chance of being decided within the budget is
         below this; 0 never gives up.
 
+    Returns
+    -------
+    SequentialResult
+        The state of every comparison and the next number of seeds to run.
+
     Notes
     -----
     Levels are exact for normal differences without failures, conservative for correlated runs, and
     measured for skewed, discrete and tied ones (see the statistics page).
+
+    Examples
+    --------
+    >>> from graphnetz.stats import decide
+    >>> near, far = [0.01, -0.02, 0.0, 0.01, -0.01], [0.11, 0.10, 0.12, 0.10, 0.11]
+    >>> [item.decision for item in decide([near, far], looks=(5, 10)).comparisons]
+    ['open', 'different']
     """
     check_share(alpha, "alpha")
     plan = check_looks(tuple(looks))
@@ -297,6 +337,26 @@ def repeated_interval(d: npt.ArrayLike, level: float, *, test_ratio: float = 0.0
 
     The intervals of all looks together hold the truth with the probability that the levels were
     computed for, so one may stop at any look and still show its interval (Jennison and Turnbull 1989).
+
+    Parameters
+    ----------
+    d
+        Seed-wise differences; NaN entries are dropped.
+    level
+        Nominal two-sided level of the look, from `nominal_levels`.
+    test_ratio
+        n_test / n_train for runs that share training data, else 0.
+
+    Returns
+    -------
+    tuple of float
+        Mean, lower and upper bound; infinite bounds where the look spends nothing.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import repeated_interval
+    >>> [round(value, 4) for value in repeated_interval([0.01, 0.02, 0.015, 0.012, 0.018], 0.01)]
+    [0.015, 0.0065, 0.0235]
     """
     values = np.asarray(d, dtype=np.float64)
     values = values[np.isfinite(values)]

@@ -29,9 +29,28 @@ EncoderBuilder = Callable[[int, int, int], nn.Module]
 class Dims:
     """What a model must be told about the data before it can be built.
 
-    ``vocabulary`` lists the sizes of integer feature columns; it is empty for real-valued features.
-    ``pe_dim`` is the width of the positional encoding, where a transform has added one;
-    ``num_nodes`` is known for link prediction, which happens on one graph.
+    Parameters
+    ----------
+    in_channels, out_channels
+        Width of the node features, and of the output.
+    edge_dim
+        Width of edge attributes; None without any.
+    num_relations
+        Number of edge types; None without any.
+    vocabulary
+        Sizes of integer feature columns; empty for real-valued features.
+    out_graph
+        Width of the output per graph, where it differs from the output per node.
+    pe_dim
+        Width of the positional encoding, where a transform has added one.
+    num_nodes
+        Known for link prediction, which happens on one graph.
+
+    Examples
+    --------
+    >>> from graphnetz.tasktypes import Dims
+    >>> Dims(16, 3).edge_dim is None
+    True
     """
 
     in_channels: int
@@ -54,8 +73,12 @@ class Split:
         What models see: a graph, or packed graphs.
     train, val, test
         Which examples belong to which part, in the task type's own terms.
-    dims, metric, replication, n_train, n_test, kind, notes
-        Widths of the data, headline metric, what a seed varies, sizes, and what else there is to say.
+    dims
+        Widths that a model needs to know.
+    metric
+        Key of the headline metric.
+    replication
+        What a seed varies.
     targets
         True values per part, one row per example.
     examples
@@ -67,8 +90,22 @@ class Split:
         Labels of all nodes or edges of the dataset, for task types that train on a part of them.
     message
         The graph that messages travel along, where it is not that of ``data``.
+    n_train, n_test
+        Examples in these parts.
+    kind
+        Variant of the task type, such as ``"multi"`` for several labels per example.
+    notes
+        Remarks for the reader of the report.
     cache
         What can be made again from the other fields; emptying it changes no result.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> {part: len(target) for part, target in split.targets.items()}
+    {'train': 20, 'val': 6, 'test': 8}
     """
 
     data: Any
@@ -90,17 +127,66 @@ class Split:
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Split:
-        """Return a copy whose tensors live on ``device``; targets stay in NumPy."""
+        """Return a copy whose tensors live on a device; targets stay in NumPy.
+
+        Parameters
+        ----------
+        device
+            Where tensors go.
+
+        Returns
+        -------
+        Split
+            The original is not changed.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import torch
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+        >>> split.to(torch.device("cpu")).data.x.device
+        device(type='cpu')
+        """
         names = ("data", "train", "val", "test", "labels", "message")
         return dataclasses.replace(self, **{name: _moved(getattr(self, name), device) for name in names}, cache={})
 
     def part(self, name: str) -> Any:
-        """Return the examples of ``"train"``, ``"val"`` or ``"test"``."""
+        """Return the examples of one part.
+
+        Parameters
+        ----------
+        name
+            ``"train"``, ``"val"`` or ``"test"``.
+
+        Returns
+        -------
+        Any
+            Node numbers, graph numbers or pairs, as the task type has it.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+        >>> len(split.part("test")) == split.n_test
+        True
+        """
         return getattr(self, name)
 
 
 class TaskType(abc.ABC):
-    """One kind of prediction. Adding one is one new file with one registered subclass."""
+    """One kind of prediction. Adding one is one new file with one registered subclass.
+
+    Class attributes: ``name`` (as in ``Task.task_type``), ``label`` (readable), ``metrics`` (keys, the
+    headline first) and ``defaults`` (protocol settings of this task type).
+
+    Examples
+    --------
+    >>> from graphnetz.tasktypes import TASK_TYPES
+    >>> TASK_TYPES["link_pred"].metrics[0]
+    'auc'
+    """
 
     name: ClassVar[str]
     label: ClassVar[str]
@@ -109,51 +195,234 @@ class TaskType(abc.ABC):
 
     @abc.abstractmethod
     def split(self, dataset: Any, seed: int) -> Split:
-        """Check ``dataset`` and split it for ``seed``: a pure function of both."""
+        """Check a dataset and split it: a pure function of both arguments.
+
+        Parameters
+        ----------
+        dataset
+            What the task's loader returned.
+        seed
+            Which of the splits.
+
+        Returns
+        -------
+        Split
+            Data, parts, targets and widths.
+        """
 
     @abc.abstractmethod
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
-        """Turn a node-level encoder into a model of this task."""
+        """Turn a node-level encoder into a model of this task.
+
+        Parameters
+        ----------
+        build
+            ``(in_channels, hidden_channels, out_channels) -> module``.
+        dims
+            Widths of the data.
+        hidden
+            Width of hidden layers.
+
+        Returns
+        -------
+        torch.nn.Module
+            Maps what `batches` yields to scores.
+        """
 
     def wrap(self, model: nn.Module, dims: Dims, hidden: int) -> nn.Module:
-        """Prepare a model that already speaks this task's language; most need nothing."""
+        """Prepare a model that already speaks this task's language; most need nothing.
+
+        Parameters
+        ----------
+        model
+            The model.
+        dims, hidden
+            As in `adapt`.
+
+        Returns
+        -------
+        torch.nn.Module
+            The model itself, unless a subclass has something to add.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from graphnetz.tasktypes import TASK_TYPES, Dims
+        >>> model = torch.nn.Linear(4, 2)
+        >>> TASK_TYPES["node_cls"].wrap(model, Dims(4, 2), 8) is model
+        True
+        """
         del dims, hidden
         return model
 
     def direct_channels(self, dims: Dims, hidden: int) -> tuple[int, int]:
-        """``(in, out)`` widths for a model that is built for this task without an adapter."""
+        """Widths for a model that is built for this task without an adapter.
+
+        Parameters
+        ----------
+        dims, hidden
+            As in `adapt`.
+
+        Returns
+        -------
+        tuple of int
+            Input and output width.
+
+        Examples
+        --------
+        >>> from graphnetz.tasktypes import TASK_TYPES, Dims
+        >>> TASK_TYPES["node_cls"].direct_channels(Dims(4, 2), 8)
+        (4, 2)
+        """
         return (hidden if dims.vocabulary else dims.in_channels), dims.out_channels
 
     @abc.abstractmethod
     def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
-        """Yield the training batches of one epoch, shuffled by the global generator."""
+        """Yield the training batches of one epoch, shuffled by torch's global generator.
+
+        Parameters
+        ----------
+        split
+            The data.
+        batch_size
+            Examples per batch, where there are many graphs.
+
+        Yields
+        ------
+        Any
+            What `loss` takes.
+        """
 
     @abc.abstractmethod
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
-        """Return the training loss of one batch."""
+        """Return the training loss of one batch.
+
+        Parameters
+        ----------
+        model, split
+            What is trained on what.
+        batch
+            One item of `batches`.
+
+        Returns
+        -------
+        Tensor
+            A scalar with a gradient.
+        """
 
     @abc.abstractmethod
     def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
-        """Return the model's raw outputs for the examples of ``parts``, in the order of ``targets``."""
+        """Return the model's raw outputs.
+
+        Parameters
+        ----------
+        model, split
+            What is evaluated on what.
+        parts
+            Such as ``("val", "test")``.
+
+        Returns
+        -------
+        dict of Tensor
+            Outputs by part, in the order of ``split.targets``.
+        """
 
     @abc.abstractmethod
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
-        """Loss of given outputs, used for training and for the validation loss."""
+        """Loss of given outputs, used for training and for the validation loss.
+
+        Parameters
+        ----------
+        score
+            Raw outputs.
+        target
+            True values.
+
+        Returns
+        -------
+        Tensor
+            A scalar.
+        """
 
     def measure(
         self, split: Split, part: str, score: np.ndarray, keys: tuple[str, ...] | None = None
     ) -> dict[str, float]:
-        """Metrics of one part under keys such as ``test_acc``."""
+        """Metrics of one part.
+
+        Parameters
+        ----------
+        split
+            Holds the true values.
+        part
+            ``"train"``, ``"val"`` or ``"test"``.
+        score
+            Outputs in the order of the targets.
+        keys
+            Metrics to compute; None takes all that apply.
+
+        Returns
+        -------
+        dict of float
+            Under keys such as ``test_acc``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> from graphnetz.tasktypes import TASK_TYPES
+        >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+        >>> TASK_TYPES["node_cls"].measure(split, "test", np.eye(2)[split.targets["test"]], ("acc",))
+        {'test_acc': 1.0}
+        """
         target = split.targets[part]
         chosen = keys if keys is not None else self.keys(split)
         return {f"{part}_{key}": METRICS[key].compute(target, score) for key in chosen}
 
     def keys(self, split: Split) -> tuple[str, ...]:
-        """Metric keys that apply, the headline first."""
+        """Metric keys that apply to a split.
+
+        Parameters
+        ----------
+        split
+            Whose metrics.
+
+        Returns
+        -------
+        tuple of str
+            The headline first.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> from graphnetz.tasktypes import TASK_TYPES
+        >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+        >>> TASK_TYPES["node_cls"].keys(split)[0]
+        'acc'
+        """
         return (split.metric, *(key for key in self.metrics if key != split.metric))
 
     def headline(self, task: Task) -> str:
-        """The metric the report leads with."""
+        """The metric the report leads with.
+
+        Parameters
+        ----------
+        task
+            Its ``metric`` wins over the first of this task type.
+
+        Returns
+        -------
+        str
+            A key of `METRICS`.
+
+        Examples
+        --------
+        >>> from graphnetz import Task
+        >>> from graphnetz.tasktypes import TASK_TYPES
+        >>> TASK_TYPES["node_cls"].headline(Task("karate", "node_cls", print, metric="macro_f1"))
+        'macro_f1'
+        """
         if task.metric is None:
             return self.metrics[0]
         if task.metric not in METRICS:
@@ -168,16 +437,54 @@ TASK_TYPES: Registry[TaskType] = Registry(
     named="name",
     decorator="graphnetz.tasktypes.task_type",
 )
+"""Task types by name; `task_type` adds one, plug-ins by entry point."""
 
 
 def task_type(cls: type[TaskType]) -> type[TaskType]:
-    """Register a task type under its name (class decorator)."""
+    """Register a task type under its name (class decorator).
+
+    Parameters
+    ----------
+    cls
+        A `TaskType` subclass with ``name``, ``label`` and ``metrics``.
+
+    Returns
+    -------
+    type
+        The class itself.
+
+    Examples
+    --------
+    >>> from graphnetz.tasktypes import TASK_TYPES, task_type
+    >>> @task_type
+    ... class Harder(type(TASK_TYPES["node_cls"])):
+    ...     name = "harder"
+    >>> TASK_TYPES.remove("harder").name
+    'harder'
+    """
     TASK_TYPES.add(cls.name, cls())
     return cls
 
 
 def known_task_type(name: str) -> TaskType:
-    """Look a task type up; the error text is one that users match on."""
+    """Look a task type up.
+
+    Parameters
+    ----------
+    name
+        As in ``Task.task_type``; a wrong name is answered with the known ones.
+
+    Returns
+    -------
+    TaskType
+        The registered instance.
+
+    Examples
+    --------
+    >>> from graphnetz.tasktypes import known_task_type
+    >>> known_task_type("node_cls").name
+    'node_cls'
+    """
     if name not in TASK_TYPES:
         raise UsageError(f"unknown task type {name!r}. Known: {', '.join(sorted(TASK_TYPES))}.")
     return TASK_TYPES[name]

@@ -61,7 +61,23 @@ def _quick(parameters: list[nn.Parameter]) -> bool:
 
 @dataclass
 class Fit:
-    """What training gave: per-epoch history, and the outputs and metrics of the selected epoch."""
+    """What training gave.
+
+    Attributes
+    ----------
+    history
+        One list per key, one value per evaluated epoch.
+    metrics, scores
+        Metrics and outputs of the selected epoch.
+    epochs, best_epoch
+        Epochs trained, and the selected one (None: the last).
+
+    Examples
+    --------
+    >>> from graphnetz.tasktypes import Fit
+    >>> Fit({"train_loss": [1.0, 0.5]}, epochs=2).epochs
+    2
+    """
 
     history: dict[str, list[float]]
     metrics: dict[str, float] = field(default_factory=dict)
@@ -79,11 +95,39 @@ def fit(
     on_epoch: Callable[[int, dict[str, float]], None] | None = None,
     keep_best_weights: bool = False,
 ) -> Fit:
-    """Train ``model`` and evaluate it as ``protocol`` says.
+    """Train a model and evaluate it as a protocol says.
 
-    Validation and test come from the same forward pass. ``selection="last"`` reports the final
-    epoch, ``"best_val"`` the epoch with the best validation value of the headline metric; the test
-    value is never consulted for either.
+    ``selection="last"`` reports the final epoch, ``"best_val"`` the epoch with the best validation value
+    of the headline metric; the test value is never consulted for either.
+
+    Parameters
+    ----------
+    task_type
+        Splits, losses and metrics.
+    model
+        The module; trained in place.
+    split
+        Data of one seed.
+    protocol
+        Optimiser, epochs, selection.
+    on_epoch
+        Called with the epoch and its metrics after every evaluation.
+    keep_best_weights
+        Leave the model with the weights of the selected epoch instead of the last.
+
+    Returns
+    -------
+    Fit
+        History, and the outputs and metrics of the selected epoch.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import GCN, Protocol, get_split, task_from_networkx
+    >>> from graphnetz.tasktypes import TASK_TYPES, fit
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> fit(TASK_TYPES["node_cls"], GCN(3, 8, 2), split, Protocol(epochs=2)).epochs
+    2
     """
     with _uninitialised_memory():
         return _fit(task_type, model, split, protocol, on_epoch, keep_best_weights)
@@ -223,7 +267,29 @@ class _State:
 def evaluate(
     task_type: TaskType, model: nn.Module, split: Split, parts: tuple[str, ...] = PARTS
 ) -> dict[str, torch.Tensor]:
-    """Outputs of ``model`` in evaluation mode."""
+    """Outputs of a model in evaluation mode.
+
+    Parameters
+    ----------
+    task_type, model, split
+        As in `fit`.
+    parts
+        Parts to evaluate.
+
+    Returns
+    -------
+    dict of Tensor
+        Raw outputs by part.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz import GCN, get_split, task_from_networkx
+    >>> from graphnetz.tasktypes import TASK_TYPES, evaluate
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+    >>> tuple(evaluate(TASK_TYPES["node_cls"], GCN(3, 8, 2), split)["test"].shape)
+    (8, 2)
+    """
     model.eval()
     with torch.no_grad():
         return task_type.scores(model, split, parts)

@@ -1,4 +1,4 @@
-"""Adam with little ado: torch's fused update without what surrounds it, which small models spend most time in."""
+"""Adam without per-parameter overhead: torch's fused update alone; what surrounds it costs small models more."""
 
 from __future__ import annotations
 

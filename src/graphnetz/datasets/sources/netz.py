@@ -76,6 +76,13 @@ class Netz(GraphDataset):
     The graph has no features: ``data.feature_rule`` says whether a task gives it one-hot identity
     ("identity", up to 8,192 nodes) or log-degrees of its training edges ("degree"). With
     ``multigraph`` a column ``layer`` becomes ``edge_type``. What was merged is in ``info``.
+
+    Examples
+    --------
+    >>> from graphnetz import Netz
+    >>> karate = Netz("data", "karate", "78")  # doctest: +SKIP
+    >>> karate[0].num_nodes  # doctest: +SKIP
+    34
     """
 
     def __init__(

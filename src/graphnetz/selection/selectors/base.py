@@ -25,6 +25,18 @@ class Selector(abc.ABC):
     ----------
     seed
         Fixes all randomness of `fit` and `predict`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphnetz.selection import Selector
+    >>> class Mean(Selector):
+    ...     def _fit(self, P, M):
+    ...         self.mean = np.nanmean(P, axis=0)
+    ...     def _predict(self, M):
+    ...         return np.tile(self.mean, (len(M), 1))
+    >>> Mean().fit([[0.8, 0.6], [0.9, 0.7]], [[1.0], [2.0]]).predict([[1.5]]).round(2).tolist()
+    [[0.85, 0.65]]
     """
 
     name: ClassVar[str] = ""
@@ -38,16 +50,28 @@ class Selector(abc.ABC):
         self.domains: npt.NDArray[Any] | None = None
 
     def fit(self, P: npt.ArrayLike, M: npt.ArrayLike, domains: npt.ArrayLike | None = None) -> Selector:
-        """Learn from performances ``P [graphs, models]`` (NaN where missing) and meta-features ``M``.
+        """Learn from performances on known graphs.
 
         Parameters
         ----------
         P
-            Greater is better.
+            Performances ``[graphs, models]``, greater is better, NaN where missing.
         M
             One row of meta-features per graph; NaN counts as 0.
         domains
             Domain of each graph; kept as ``self.domains`` for selectors that use it.
+
+        Returns
+        -------
+        Selector
+            Itself.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import SELECTORS
+        >>> selector = next(iter(SELECTORS.values()))()
+        >>> selector.fit([[0.8, 0.6], [0.9, 0.7]], [[1.0], [2.0]]).num_models
+        2
         """
         perf, meta = np.array(P, dtype=np.float64), np.array(M, dtype=np.float64)
         if perf.ndim != 2 or meta.ndim != 2 or len(perf) != len(meta):
@@ -69,7 +93,25 @@ class Selector(abc.ABC):
         return self
 
     def predict(self, M_new: npt.ArrayLike) -> FloatArray:
-        """Score every model on every new graph, ``[n, models]``; greater is better."""
+        """Score every model on every new graph.
+
+        Parameters
+        ----------
+        M_new
+            Meta-features ``[graphs, features]``, the same features as in `fit`.
+
+        Returns
+        -------
+        ndarray
+            Scores ``[graphs, models]``; greater is better.
+
+        Examples
+        --------
+        >>> from graphnetz.selection import SELECTORS
+        >>> selector = next(iter(SELECTORS.values()))()
+        >>> selector.fit([[0.8, 0.6], [0.9, 0.7]], [[1.0], [2.0]]).predict([[1.5]]).shape
+        (1, 2)
+        """
         if not self.num_models:
             raise UsageError(f"{type(self).__name__} is not fitted. Call fit(P, M) first.")
         meta = np.atleast_2d(np.array(M_new, dtype=np.float64))
@@ -96,6 +138,7 @@ class Selector(abc.ABC):
 
 
 SELECTORS: Registry[type[Selector]] = Registry("selector", entry_points="graphnetz.selectors", accepts=type[Selector])
+"""Selector classes by name. A subclass of `Selector` that is registered here, or by a plug-in, joins every testbed."""
 
 
 def column_mean(P: FloatArray) -> FloatArray:
