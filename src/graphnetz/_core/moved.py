@@ -34,8 +34,8 @@ MOVED = {
     "benchmark.sources": "engine.identity.source_text",
     "benchmark.store": "engine.store",
     "benchmark.studies": "papers.benchmarking_gnns.suite",
-    "benchmark.study_tables": "papers.benchmarking_gnns.tables",
     "benchmark.worker": "engine.worker",
+    "datasets.bgnn": "papers.benchmarking_gnns.tasks",
     "datasets.files": "graphs.files",
     "render": "report",
     "render.charts": "report.charts",
@@ -65,10 +65,12 @@ MOVED = {
     "report.standings": "analysis.standings",
     "report.verdicts": "analysis.verdicts",
     "rings._random_graphs": "graphs.random_edges",
+    "rings.published": "papers.rings.tables",
     "selection.edgelist": "graphs.edgelist",
     "selection.graph": "graphs.compressed",
     "selection.kernels": "graphs.kernels",
     "selection.orbits": "graphs.orbits",
+    "selection.readers": "papers.glemos.readers",
 }
 """First-edition paths below the package, and where the module is now."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from importlib import metadata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module, metadata
 from typing import Generic, TypeVar
 
 from graphnetz._core.errors import UsageError, unknown_name
@@ -21,6 +21,8 @@ class Registry(Mapping[str, T], Generic[T]):
     entry_points
         Group of package entry points that third parties add to; they are loaded the first time
         the registry is listed or a look-up fails, never at import.
+    homes
+        Modules whose import adds entries of ours, named here because they stand above this one.
 
     Examples
     --------
@@ -33,8 +35,9 @@ class Registry(Mapping[str, T], Generic[T]):
     graphnetz._core.errors.UnknownNameError: Unknown paired test 'tt'. Did you mean 't'? Known: t.
     """
 
-    def __init__(self, kind: str, *, entry_points: str | None = None) -> None:
+    def __init__(self, kind: str, *, entry_points: str | None = None, homes: Sequence[str] = ()) -> None:
         self.kind = kind
+        self._homes = tuple(homes)
         self._group = entry_points
         self._entries: dict[str, T] = {}
         self._loaded = entry_points is None
@@ -81,7 +84,14 @@ class Registry(Mapping[str, T], Generic[T]):
         self._load_entry_points()
         return len(self._entries)
 
+    def registered(self, name: str) -> bool:
+        """Whether ``name`` is filed already. Loads no plug-in: the question to ask while registering."""
+        return name in self._entries
+
     def _load_entry_points(self) -> None:
+        homes, self._homes = self._homes, ()  # before importing: a home looks things up in this registry
+        for home in homes:
+            import_module(home)
         if self._loaded:
             return
         self._loaded = True  # before loading: a plug-in may look things up in this registry

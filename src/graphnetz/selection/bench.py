@@ -7,12 +7,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.paths import atomic_write
+from graphnetz._core.registry import Registry
 from graphnetz.selection.bank import FEATURE_SET, PerformanceBank
 from graphnetz.selection.scoring import METRICS, SelectionScores
 from graphnetz.selection.study import TestbedStudy, compare
@@ -28,15 +29,15 @@ from graphnetz.selection.testbeds import (
     sparse,
 )
 
-FEATURE_SETS = ("regular", "graphlets", "compact", "regular+graphlets")
-_PAPER_NAMES = {"regular+graphlets": "reg+graphlets"}
-_GLEMOS_TASKS = {"link-pred": "link_pred", "node-class": "node_cls"}
 _FOLDS = 5
-if TYPE_CHECKING:
-    from graphnetz.selection.readers import Collection
 
 Beds = dict[tuple[str, str], dict[str, Testbed]]
 """Testbeds by (task, name) and feature set."""
+
+COLLECTIONS: Registry[Callable[[Path, tuple[str, ...]], Beds | None]] = Registry(
+    "collection", entry_points="graphnetz.collections", homes=("graphnetz.papers.glemos",)
+)
+"""Readers of published collections: testbeds of a file or folder with some feature sets, None when it is not theirs."""
 
 
 def run_testbeds(
@@ -78,15 +79,14 @@ def run_testbeds(
 def _beds(data: Path | None, feature_sets: tuple[str, ...]) -> Beds:
     if data is None:
         return _bank_beds(PerformanceBank.load())
-    if data.is_dir():
-        return _glemos_beds(data, feature_sets or FEATURE_SETS)
-    from graphnetz.selection.readers import read_metagl
+    for collection in COLLECTIONS.values():
+        found = collection(data, feature_sets)
+        if found is not None:
+            return found
+    raise UsageError(f"{str(data)!r} is not a collection of performances. Known: {', '.join(COLLECTIONS)}.")
 
-    made = read_metagl(data)
-    return {("link_pred", bed.name): {"regular": bed} for bed in _standard(made.P, made.M, made.domains)}
 
-
-def _standard(P: Any, M: Any, domains: Any) -> Iterator[Testbed]:
+def standard_beds(P: Any, M: Any, domains: Any) -> Iterator[Testbed]:
     """The testbeds that every matrix allows; small domains are not balanced over the folds."""
     kinds, members = np.unique(domains, return_counts=True)
     strata = domains if (members >= _FOLDS).any() else np.zeros(len(P), dtype=int)
@@ -107,7 +107,7 @@ def _bank_beds(bank: PerformanceBank) -> Beds:
         M = np.nan_to_num(table.M)
         sides[task] = (table.P, M, [item.name for item in table.configurations])
         families[task] = domains
-        for bed in _standard(table.P, M, domains):
+        for bed in standard_beds(table.P, M, domains):
             beds[task, bed.name] = {FEATURE_SET: bed}
         sizes = np.array([bank.graphs[name].nodes for name in table.graphs])
         if (sizes < 2000).any() and (sizes >= 2000).any():
@@ -121,27 +121,6 @@ def _bank_beds(bank: PerformanceBank) -> Beds:
                 beds[name, "cross task"] = {FEATURE_SET: bed}
     if not beds:
         raise UsageError("The package holds no bank. Collect one with 'graphnetz select collect --out DIR'.")
-    return beds
-
-
-def _glemos_beds(folder: Path, feature_sets: Sequence[str]) -> Beds:
-    from graphnetz.selection.readers import glemos_testbeds, read_glemos
-
-    archive = next((p for p in (folder / "testbeds.tar.xz", folder / "testbeds") if p.exists()), folder)
-    beds: Beds = {}
-    for features in feature_sets:
-        label = _PAPER_NAMES.get(features, features)
-        sides: dict[str, Collection] = {}
-        for theirs, task in _GLEMOS_TASKS.items():
-            made = read_glemos(archive, folder / "metafeats.npz", task=theirs, features=features)
-            for name, bed in glemos_testbeds(made, archive, task=theirs).items():
-                beds.setdefault((task, name), {})[label] = bed
-            sides[task] = made
-        for source, target in (("node_cls", "link_pred"), ("link_pred", "node_cls")):
-            a, b = sides[source], sides[target]
-            bed = cross_task((a.P, a.M, a.models), (b.P, b.M, b.models), test_domains=b.domains)
-            note = "not comparable: 10 % masked, unidentified EGC columns left out"
-            beds.setdefault((f"{source} to {target}", "cross task"), {})[label] = replace(bed, note=note)
     return beds
 
 

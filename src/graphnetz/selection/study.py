@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import resources
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.registry import Registry
 from graphnetz.records import Section, Table
 from graphnetz.selection.testbeds import SelectionResult, Testbed, evaluate
 from graphnetz.stats import (
@@ -139,6 +138,11 @@ class TestbedStudy:
 
 
 PUBLISHED_NOTE = "Published figures: Park et al., 2023 (GLEMOS), Tables 5 to 14, same feature set where given."
+
+PUBLISHED: Registry[Callable[[str, str, str, str, str], float]] = Registry(
+    "published table", homes=("graphnetz.papers.glemos",)
+)
+"""Published figures by testbed, task, feature set, metric and selector, NaN where there is none."""
 
 
 def study(
@@ -271,29 +275,12 @@ def _domain_table(main: Mapping[str, SelectionResult], metric: str) -> FloatArra
     return np.asarray(table[np.isfinite(table).all(axis=1)])
 
 
-_PUBLISHED: list[dict[str, str]] = []
-
-
-def published_table() -> Sequence[Mapping[str, str]]:
-    """Tables 5 to 15 of GLEMOS (Park et al., 2023) as rows of text; errors of 5 to 8 are from 16 to 19."""
-    if not _PUBLISHED:
-        path = resources.files("graphnetz.selection") / "published" / "glemos_tables.csv"
-        _PUBLISHED.extend(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    return _PUBLISHED
-
-
 def published_value(testbed: str, task: str, features: str, metric: str, selector: str) -> float:
-    """Look one published figure up; NaN where the paper has none."""
-    kind, _, level = testbed.partition(" ") if testbed.startswith("sparse") else (testbed, "", "")
-    wanted: dict[str, Any] = {
-        "testbed": kind, "task": task, "features": features, "metric": metric, "selector": selector,
-        "sparsity": level.rstrip("%"),
-    }  # fmt: skip
-    if " to " in task:
-        wanted["testbed"] = "cross task"
-    for row in published_table():
-        if all(row[key] == value for key, value in wanted.items()):
-            return float(row["value"])
+    """Look one published figure up; NaN where no paper has one."""
+    for find in PUBLISHED.values():
+        found = find(testbed, task, features, metric, selector)
+        if found == found:
+            return found
     return float("nan")
 
 

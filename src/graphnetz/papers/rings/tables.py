@@ -8,12 +8,15 @@ relations and judgements: Tables 1 and 14; verdicts: Section 4.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
+from graphnetz.metrics import label_of
+from graphnetz.records import Table
+from graphnetz.records.suite import read_published, read_rows
 from graphnetz.rings.rules import Verdict, assess
+from graphnetz.rings.tables import COMPARISONS, as_table
 
 if TYPE_CHECKING:
     from graphnetz.rings.evaluation import DatasetEvaluation
@@ -27,27 +30,17 @@ class PublishedJudgement:
     verdict: Verdict | None
 
 
-def _both(accuracy: str, auroc: str, verdict: Verdict) -> PublishedJudgement:
-    return PublishedJudgement({"acc": accuracy, "auc": auroc}, verdict)
+def _judgements() -> dict[str, PublishedJudgement]:
+    found: dict[str, PublishedJudgement] = {}
+    for row in read_rows(__package__, "judgements.csv"):
+        judged = found.setdefault(row["task"], PublishedJudgement({}, cast("Verdict", row["verdict"]) or None))
+        judged.relations[row["metric"]] = row["relation"]
+    return found
 
 
-JUDGEMENTS = {
-    "AIDS": _both("cf > cg > rg > o > eg > rf", "cf/cg/rg > eg/o > rf", "realign"),
-    "COLLAB": _both("o > cg/rg > eg > cf/rf", "o > cg/rg > eg > rf > cf", "deprecate"),
-    "DD": _both("rg > cg > cf > eg/o > rf", "rg > cf/cg/eg/o/rf", "realign"),
-    "Enzymes": _both("eg > cg/o > rg > cf > rf", "eg > o > cg > rg > cf > rf", "deprecate"),
-    "IMDB-B": _both("cf/cg/eg/o/rf/rg", "o > cg > eg/rg > rf > cf", "deprecate"),
-    "IMDB-M": _both("cg/eg/o/rg > cf > rf", "o > cg/eg/rg > cf > rf", "deprecate"),
-    "MUTAG": _both("cf/cg/o/rg > eg > rf", "cf/o > cg/eg/rf/rg", "realign"),
-    "MolHIV": _both("o > cf/cg/rg > rf > eg", "o > cg > cf > rg > eg > rf", "keep"),
-    "NCI1": _both("o > cg > cf > rg > eg > rf", "o > cg > cf > rg > eg/rf", "keep"),
-    "Peptides": _both("o > cg > rg > eg > cf > rf", "cg > o > rg > eg > cf > rf", "keep"),
-    "Proteins": _both("cf > cg/rf > eg/o/rg", "cf/cg/eg/o/rf/rg", "deprecate"),
-    "Reddit-B": _both("cf > rg > o > cg > eg/rf", "rg > cf > o > cg/eg/rf", "realign"),
-    "Reddit-M": _both("rf > rg > o > eg", "rg > rf > o > eg", "realign"),
-    "QM9": PublishedJudgement({"mae": "cf < cg < o < eg < rg < rf"}, None),
-    "ZINC-12k": PublishedJudgement({"mae": "o < eg < cg < cf/rg < rf"}, None),
-}
+JUDGEMENTS = _judgements()
+"""Tables 1 and 14, and Section 4.3, by the paper's name of a dataset."""
+
 _ALIASES = {
     "imdbbinary": "IMDB-B",
     "imdbmulti": "IMDB-M",
@@ -77,9 +70,12 @@ def paper_name(dataset: str) -> str | None:
 
 def published_scores(dataset: str | None = None) -> pd.DataFrame:
     """Return printed means and standard deviations: table, metric, dataset, model, mode, mean, std."""
-    with (resources.files("graphnetz.rings") / "published.csv").open(encoding="utf-8") as stream:
-        frame = pd.read_csv(stream)
-    return frame if dataset is None else frame[frame["dataset"] == paper_name(dataset)].reset_index(drop=True)
+    rows = [
+        (int(row.table), row.metric, row.task, row.model, row.more["mode"], row.mean, row.sd)
+        for row in read_published(__package__)
+        if dataset is None or row.task == paper_name(dataset)
+    ]
+    return pd.DataFrame(rows, columns=["table", "metric", "dataset", "model", "mode", "mean", "std"])
 
 
 MAIN, FINER = (6, 7, 13), (15, 16)
@@ -117,3 +113,15 @@ def compare_judgement(evaluation: DatasetEvaluation) -> pd.DataFrame | None:
         ("verdict", evaluation.verdict, printed.verdict or "none given"),
     ]
     return pd.DataFrame(rows, columns=["", "ours", "paper"])
+
+
+@COMPARISONS.register("rings")
+def paper_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
+    """Return what the paper printed about this dataset beside ours; nothing for datasets that are not in it."""
+    judged = compare_judgement(evaluation)
+    if judged is None:
+        return ()
+    scores = compare_paper(evaluation).sort_values("metric", kind="stable")
+    scores["metric"] = [label_of(metric) for metric in scores["metric"]]
+    captions = "Scores beside Coupette et al. (2025): Tables 6, 7 and 13 (paper), 15 and 16 (finer)."
+    return as_table(judged, "Judgement beside that of Coupette et al. (2025)."), as_table(scores, captions)
