@@ -1,4 +1,4 @@
-"""The reference page of the documentation, made from signatures and docstrings while the site is built."""
+"""The reference pages of the documentation, made from signatures, docstrings and settings while the site is built."""
 
 from __future__ import annotations
 
@@ -43,9 +43,32 @@ def reference_page() -> str:
     return "\n".join(parts)
 
 
+def configuration_page() -> str:
+    """Every setting of a run: key, option, default and meaning, by group."""
+    from graphnetz.cli.settings import option_name
+    from graphnetz.records.config import GROUPS, RunConfig, describe
+
+    parts = [
+        "# Configuration\n\nEvery setting of a run, made from `graphnetz.records.RunConfig`: the key is that of a TOML "
+        "file and the keyword of `run_benchmark`. A setting without a default is left to the suite, the task or the "
+        "engine.\n"
+    ]
+    for group in GROUPS:
+        parts.append(f"## {group}\n\n| key | option | default | meaning |\n|---|---|---|---|")
+        for name, item in RunConfig.model_fields.items():
+            if item.json_schema_extra["group"] == group:
+                default = item.get_default(call_default_factory=True)
+                shown = "" if default in (None, []) else f"`{default!r}`"
+                option = option_name(name, item)
+                parts.append(f"| `{name}` | {f'`{option}`' if option else 'none'} | {shown} | {describe(item)} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
 def on_files(files: Any, config: Any) -> Any:
-    """Add the page to the site."""
+    """Add the pages to the site."""
     from mkdocs.structure.files import File
 
-    files.append(File.generated(config, "reference.md", content=reference_page()))
+    for name, make in (("reference", reference_page), ("configuration", configuration_page)):
+        files.append(File.generated(config, f"{name}.md", content=make()))
     return files

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -47,10 +46,13 @@ def _options() -> list[Any]:
     """One option per setting, made by typer itself out of a signature."""
     from graphnetz.records import config
 
+    def place(pair: tuple[str, Any]) -> int:
+        return config.GROUPS.index(pair[1].json_schema_extra["group"])
+
     parameters = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, item in sorted(config.RunConfig.model_fields.items(), key=lambda pair: _place(pair[1]))
-        if (annotation := _option(name, item)) is not None
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(item, flag))
+        for name, item in sorted(config.RunConfig.model_fields.items(), key=place)
+        if (flag := option_name(name, item))
     ]
 
     def settings(**_: Any) -> None: ...
@@ -62,40 +64,29 @@ def _options() -> list[Any]:
     return list(typer.main.get_command(made).params)
 
 
-def _group(item: Any) -> str:
-    return str((item.json_schema_extra or {}).get("group", "Others"))
+def option_name(name: str, item: Any) -> str:
+    """Return how a setting is written on the command line, empty for a table of values: those are for files."""
+    kinds, flag = _kinds(item), "--" + name.replace("_", "-")
+    if "object" in kinds:
+        return ""
+    return f"{flag}/--no-{flag[2:]}" if kinds == {"boolean"} and item.default is not False else flag
 
 
-def _place(item: Any) -> int:
-    from graphnetz.records.config import GROUPS
-
-    return GROUPS.index(_group(item)) if _group(item) in GROUPS else len(GROUPS)
-
-
-def _option(name: str, item: Any) -> Any:
+def _option(item: Any, flag: str) -> Any:
     """Type and option of a setting; its value is read by the settings, so that every door refuses it alike."""
     from graphnetz.records.config import describe
 
-    kinds = _kinds(item.annotation)
-    if dict in kinds:
-        return None  # a table of values is for files and Python
-    flag = "--" + name.replace("_", "-")
-    if kinds == {bool}:
-        flag += "" if item.default is False else f"/--no-{flag[2:]}"
-    several = kinds == {list} and item.default_factory is list
-    words = None if kinds == {bool} else "INTEGER" if kinds == {int} else "NUMBER" if kinds == {float} else "TEXT"
-    kind = bool | None if kinds == {bool} else list[str] | None if several else str | None
-    option = typer.Option(flag, help=describe(item), metavar=words, rich_help_panel=_group(item), show_default=False)
-    return Annotated[kind, option]
+    kinds = _kinds(item)
+    kind: Any = bool if kinds == {"boolean"} else list[str] if item.default_factory is list else str
+    words = None if kind is bool else {"integer": "INTEGER", "number": "NUMBER"}.get("".join(kinds), "TEXT")
+    group = item.json_schema_extra["group"]
+    option = typer.Option(flag, help=describe(item), metavar=words, rich_help_panel=group, show_default=False)
+    return Annotated[kind | None, option]
 
 
-def _kinds(annotation: Any) -> set[type]:
-    """The plain types that a setting may have, without None."""
-    if get_origin(annotation) in (Union, UnionType):
-        return {kind for part in get_args(annotation) for kind in _kinds(part)} - {NoneType}
-    if hasattr(annotation, "__metadata__"):
-        return _kinds(annotation.__origin__)
-    origin = get_origin(annotation) or annotation
-    if not isinstance(origin, type):
-        return {str}  # one of several words
-    return {dict} if issubclass(origin, dict) or origin.__name__ == "Mapping" else {origin}
+def _kinds(item: Any) -> set[str]:
+    """JSON types that a setting may have, without null."""
+    from pydantic import TypeAdapter
+
+    schema = TypeAdapter(item.annotation).json_schema()
+    return {str(part.get("type")) for part in schema.get("anyOf", [schema])} - {"null"}

@@ -8,8 +8,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -251,15 +251,11 @@ def _executor(config: RunConfig) -> Executor:
 def _first_line(plan: Plan, chosen: Run) -> str:
     """Say what was understood: how many cells of which seeds."""
     seeds = plan.seeds
-    listed = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 2 and seeds == tuple(range(seeds[0], seeds[-1] + 1)) else (
-        ", ".join(str(seed) for seed in seeds)
-    )  # fmt: skip
-    most = "at most " if chosen.rule else ""
-    parts = (
-        f"{len(plan.info)} task{'s'[: len(plan.info) != 1]}", f"{len(plan.models)} model{'s'[: len(plan.models) != 1]}",
-        f"{most}{len(seeds)} seed{'s'[: len(seeds) != 1]} ({listed})",
-    )  # fmt: skip
-    return f"{' x '.join(parts)}: {most}{len(plan.cells)} cells."
+    row = len(seeds) > 2 and seeds == tuple(range(seeds[0], seeds[-1] + 1))
+    listed = f"{seeds[0]} to {seeds[-1]}" if row else ", ".join(str(seed) for seed in seeds)
+    counts = {"task": len(plan.info), "model": len(plan.models), "seed": len(seeds)}
+    sizes = " x ".join(f"{count} {name}{'s'[: count != 1]}" for name, count in counts.items())
+    return f"{sizes} ({listed}): {'at most ' if chosen.rule else ''}{len(plan.cells)} cells."
 
 
 def _prepare(store: Store, plan: Plan, workbench: Workbench, config: RunConfig, *, again: bool) -> None:
@@ -273,21 +269,12 @@ def _prepare(store: Store, plan: Plan, workbench: Workbench, config: RunConfig, 
         refuse_too_large(plan, workbench, workers=config.workers, limit=config.memory, done=done)
 
 
-class _Temporary(AbstractContextManager["Store"]):
-    """A store that lives as long as one call."""
-
-    def __enter__(self) -> Store:
-        self.folder = tempfile.TemporaryDirectory(prefix="graphnetz-")
-        self.store = Store.create(self.folder.name)
-        return self.store
-
-    def __exit__(self, *_: object) -> None:
-        self.store.close()
-        self.folder.cleanup()
-
-
-def _opened(out: str | Path | None) -> AbstractContextManager[Store]:
-    return _Temporary() if out is None else Store.create(out)
+@contextmanager
+def _opened(out: Path | None) -> Iterator[Store]:
+    """Open the store of a run folder, or one that lives as long as one call."""
+    with ExitStack() as stack:
+        where = out or stack.enter_context(tempfile.TemporaryDirectory(prefix="graphnetz-"))
+        yield stack.enter_context(Store.create(where))
 
 
 def _forget(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> None:

@@ -1,7 +1,8 @@
 """The vocabulary: small frozen records that every layer shares. No torch, pandas or matplotlib."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from graphnetz._core.lazy import lazy_names
 from graphnetz.records.cells import Cell, CellResult, Predictions, Status
 from graphnetz.records.graphs import GraphList
 from graphnetz.records.protocol import Plateau, Protocol
@@ -33,10 +34,5 @@ __all__ = [
     "Task",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "RunConfig":  # needs pydantic, which those who only read scores need not wait for
-        from graphnetz.records.config import RunConfig
-
-        return RunConfig
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# RunConfig needs pydantic, which those who only read scores need not wait for.
+__getattr__ = lazy_names(__name__, {"graphnetz.records.config": ("RunConfig",)})[0]

@@ -19,16 +19,8 @@ from graphnetz._core.text import parse_budget
 from graphnetz.records.protocol import LIMITS, Protocol
 
 DEFAULT_MODELS = (
-    "GCN",
-    "GAT",
-    "GraphSAGE",
-    "GraphTransformer",
-    "GIN",
-    "MLP",
-    "Majority",
-    "DegreeProduct",
-    "FeatureOnly",
-)
+    "GCN", "GAT", "GraphSAGE", "GraphTransformer", "GIN", "MLP", "Majority", "DegreeProduct", "FeatureOnly",
+)  # fmt: skip
 """Five architectures, and what each of them must beat."""
 
 DEFAULT_SEEDS = 10
@@ -62,26 +54,21 @@ def _numbers(value: Any) -> Any:
 
 def _seeds(value: Any) -> Any:
     """Read a count, a list or ``"auto"``; refuse what would not be paired runs."""
-    if value == "auto" or isinstance(value, bool):
+    if value == "auto":
         return value
     try:
-        if isinstance(value, int | str) and "," not in str(value):
-            if int(value) < 1:
-                raise ValueError("at least one seed is needed, for instance 10")
-            return int(value)
-        listed = value.split(",") if isinstance(value, str) else value
+        counted = isinstance(value, int | str) and "," not in str(value)
+        listed = value.split(",") if isinstance(value, str) else [value] if counted else value
         chosen = [int(part) for part in listed if str(part).strip()]
-    except (TypeError, ValueError) as error:
-        if "at least" in str(error):
-            raise
+    except (TypeError, ValueError):
         raise ValueError('it takes a count, a list such as 0,1,5, or "auto"') from None
-    if not chosen:
+    if not chosen or (counted and chosen[0] < 1):
         raise ValueError("seeds is empty. Give at least one seed, for instance range(10)")
     if len(set(chosen)) != len(chosen):
         raise ValueError(f"Duplicate seeds in {chosen}. A repeated seed is not a new run")
     if min(chosen) < 0:
-        raise ValueError(f"Seeds must not be negative, got {min(chosen)}")
-    return chosen
+        raise ValueError("Seeds must not be negative")
+    return chosen[0] if counted else chosen
 
 
 def _known_protocol(value: str) -> str:
@@ -161,7 +148,7 @@ class RunConfig(_Training):  # type: ignore[misc]
     seeds: Seeds | None = _seed(None, "How many seeds (10: seeds 0 to 9), a list such as 0,1,5, or auto.")
     seed: int | None = _seed(None, "One seed, instead of several.", ge=0)
     precision: float | None = _seed(None, "With seeds auto: the largest difference that does not matter.", gt=0)
-    max_seeds: int | None = _seed(None, "With seeds auto: at most this many per model and task (30).", ge=5)
+    max_seeds: int | None = _seed(None, "With seeds auto: the most per model and task, 30 unless told otherwise.", ge=5)
     metric: str | None = _stat(None, "Headline metric, one of the task type's, instead of each task's own.")
     pairwise_method: Annotated[str, BeforeValidator(_known_test)] | None = _stat(
         None, "Paired test of the report: t or wilcoxon (see 'graphnetz list tests')."

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from graphnetz._core.paths import atomic_write
 from graphnetz._core.registry import Registry
 from graphnetz.selection.bank import FEATURE_SET, PerformanceBank
 from graphnetz.selection.scoring import METRICS, SelectionScores
-from graphnetz.selection.study import TestbedStudy, compare
+from graphnetz.selection.study import TestbedStudy, study
 from graphnetz.selection.testbeds import (
     SPARSITY_LEVELS,
     SelectionResult,
@@ -62,15 +63,12 @@ def run_testbeds(
     for (task, name), by_set in beds.items():
         if (only and name not in only) or (tasks and task not in tasks):
             continue
-        every: dict[tuple[str, str], SelectionResult] = {}
-        for features, bed in by_set.items():
-            for selector in selectors:
-                every[selector, features] = _evaluated(selector, bed, out)
-                score = every[selector, features].mean[metric]
-                say(f"{task}, {name}, {features}: {selector} {metric} {score:.3f}")
-        first, bed = next(iter(by_set.items()))
-        main = {selector: every[selector, first] for selector in selectors}
-        studies.append(compare(main, every, bed, task=task, metric=metric))
+
+        def heard(result: SelectionResult, features: str, *, of: str = f"{task}, {name}") -> None:
+            say(f"{of}, {features}: {result.selector} {metric} {result.mean[metric]:.3f}")
+
+        score = partial(_evaluated, out=out)
+        studies.append(study(by_set, selectors, task=task, metric=metric, measure=score, on_result=heard))
     if not studies:
         raise UsageError(f"No testbed is left for the tasks {list(tasks)}. There are: {sorted({t for t, _ in beds})}.")
     return studies
@@ -152,11 +150,7 @@ def _kept(path: Path, selector: str, bed: Testbed) -> SelectionResult:
         scores = SelectionScores(**{key: data[key] for key in METRICS})
         graphs, fold = data["graphs"], data["fold"]
         times = tuple(data["train"].tolist()), tuple(data["predict"].tolist())
-    labels = bed.domains if bed.test_meta is None else bed.test_domains
-    return SelectionResult(
-        selector, bed.name, scores, graphs, fold, None if labels is None else labels[graphs], *times, bed.note,
-        scores.mean(), scores.standard_error(),
-    )  # fmt: skip
+    return SelectionResult.on(bed, selector, scores, graphs, fold, times=times)
 
 
 def write_studies(studies: Sequence[TestbedStudy], out: Path) -> None:

@@ -152,7 +152,8 @@ def study(
     task: str = "",
     metric: str = "auc",
     alpha: float = 0.05,
-    on_result: Callable[[SelectionResult, str], None] | None = None,
+    measure: Callable[[str, Testbed], SelectionResult] = evaluate,
+    on_result: Callable[[SelectionResult, str], None] = lambda *_: None,
 ) -> TestbedStudy:
     """Evaluate selectors on one testbed and compare them.
 
@@ -165,6 +166,8 @@ def study(
         Names in `SELECTORS`.
     metric
         ``"auc"``, ``"mrr"``, ``"ndcg1"`` or ``"regret"``.
+    measure, on_result
+        How a selector is evaluated on a testbed, and who hears of it with the feature set.
     """
     beds = {"": testbed} if isinstance(testbed, Testbed) else dict(testbed)
     names = list(selectors)
@@ -173,25 +176,23 @@ def study(
     results: dict[tuple[str, str], SelectionResult] = {}
     for features, bed in beds.items():
         for name in names:
-            results[name, features] = evaluate(name, bed)
-            if on_result is not None:
-                on_result(results[name, features], features)
-    first_set, bed = next(iter(beds.items()))
-    main = {name: results[name, first_set] for name in names}
-    return compare(main, results, bed, task=task, metric=metric, alpha=alpha)
+            results[name, features] = measure(name, bed)
+            on_result(results[name, features], features)
+    return _compared(results, beds, task=task, metric=metric, alpha=alpha)
 
 
-def compare(
-    main: Mapping[str, SelectionResult],
+def _compared(
     every: Mapping[tuple[str, str], SelectionResult],
-    bed: Testbed,
+    beds: Mapping[str, Testbed],
     *,
     task: str,
     metric: str,
-    alpha: float = 0.05,
+    alpha: float,
 ) -> TestbedStudy:
-    """Arrange evaluated selectors as a study."""
+    """Arrange evaluated selectors as a study; the first feature set is the one that is tested."""
     better = metric != "regret"
+    first, bed = next(iter(beds.items()))
+    main = {name: result for (name, features), result in every.items() if features == first}
     names = list(main)
     table = np.stack([getattr(main[name].scores, metric) for name in names], axis=1)
     table = table[np.isfinite(table).all(axis=1)]
@@ -208,7 +209,7 @@ def compare(
         lines.append(
             SelectorLine(
                 name, features, span.mean, span.low, span.high,
-                position[name] if main.get(name) is result else float("nan"),
+                position[name] if features == first else float("nan"),
                 result.mean["mrr"], result.mean["ndcg1"], max(result.train_seconds),
                 *(paper(metric=key) for key in (metric, "mrr", "ndcg1")),
             )
@@ -219,8 +220,7 @@ def compare(
         _pairs(names, table, by_domain, better=better, alpha=alpha),
         omnibus=_omnibus(table, better=better, alpha=alpha),
         omnibus_domains=_omnibus(by_domain, better=better, alpha=alpha),
-        features=next(features for (_, features), result in every.items() if result is main[names[0]]),
-        interval_note=_interval_note(spans), results=main,
+        features=first, interval_note=_interval_note(spans), results=main,
     )  # fmt: skip
 
 
