@@ -37,6 +37,7 @@ MOVED = {
     "benchmark.worker": "engine.worker",
     "datasets.bgnn": "papers.benchmarking_gnns.tasks",
     "datasets.files": "graphs.files",
+    "models.bgnn": "papers.benchmarking_gnns.models",
     "render": "report",
     "render.charts": "report.charts",
     "render.colours": "report.colours",

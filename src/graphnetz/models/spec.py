@@ -136,7 +136,9 @@ def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | N
     return parameters
 
 
-MODELS: Registry[ModelSpec] = Registry("model", entry_points="graphnetz.models")
+MODELS: Registry[ModelSpec] = Registry(
+    "model", entry_points="graphnetz.models", homes=("graphnetz.papers.benchmarking_gnns.models",)
+)
 
 
 def register_model(
@@ -159,7 +161,7 @@ def register_model(
         given = task_type if task_type is not None else task_types
         spec = ModelSpec(target, _task_types(given, target), factory)
         label = name or target.__name__
-        known = MODELS.get(label) if label in MODELS else None
+        known = MODELS[label] if MODELS.registered(label) else None
         if known is not None and _identity(known.cls) == _identity(target):
             MODELS.remove(label)  # the same class again: a notebook cell was run twice
         MODELS.add(label, spec)

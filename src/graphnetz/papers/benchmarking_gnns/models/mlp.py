@@ -6,8 +6,16 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from graphnetz.models.bgnn._frame import SPARSE_TASKS, Head, Network, NodeInput, PEMode, level_of, register_variant
 from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import (
+    SPARSE_TASKS,
+    Head,
+    Network,
+    NodeInput,
+    PEMode,
+    level_of,
+    register_variant,
+)
 
 
 @register_model(task_types=SPARSE_TASKS, name="bgnn.MLP")

@@ -9,7 +9,8 @@ from torch_geometric.data import Data
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
-from graphnetz.models.bgnn._frame import (
+from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
     EdgeInput,
     Head,
@@ -21,8 +22,7 @@ from graphnetz.models.bgnn._frame import (
     register_variant,
     size_scale,
 )
-from graphnetz.models.bgnn.sage import Variant
-from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models.sage import Variant
 
 EPSILON = 1e-6
 """Added to the sum of gates."""

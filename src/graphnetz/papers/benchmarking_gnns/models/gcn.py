@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 import graphnetz.kernels as kernels
-from graphnetz.models.bgnn._frame import (
+from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
     Head,
     Network,
@@ -16,7 +17,6 @@ from graphnetz.models.bgnn._frame import (
     level_of,
     register_variant,
 )
-from graphnetz.models.spec import register_model
 
 _KEPT = kernels.TensorCache()
 

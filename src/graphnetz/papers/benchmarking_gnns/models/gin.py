@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 import graphnetz.kernels as kernels
-from graphnetz.models.bgnn._frame import (
+from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
     Head,
     Level,
@@ -22,7 +23,6 @@ from graphnetz.models.bgnn._frame import (
     pool,
     size_scale,
 )
-from graphnetz.models.spec import register_model
 
 
 class GINLayer(nn.Module):

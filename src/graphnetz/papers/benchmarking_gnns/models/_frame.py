@@ -42,7 +42,7 @@ def level_of(task_type: str, allowed: Iterable[str] = SPARSE_TASKS) -> Level:
 
 def register_variant(name: str, cls: type, task_types: frozenset[str] = SPARSE_TASKS, **kwargs: Any) -> None:
     """Register ``cls`` under ``name`` with some constructor arguments fixed."""
-    if name not in MODELS:
+    if not MODELS.registered(name):
         MODELS.add(name, ModelSpec(cls, task_types, kwargs=kwargs))
 
 

@@ -9,7 +9,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import softmax
 
 from graphnetz._core.errors import UsageError
-from graphnetz.models.bgnn._frame import (
+from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
     EdgeInput,
     Head,
@@ -20,8 +21,7 @@ from graphnetz.models.bgnn._frame import (
     register_variant,
     total,
 )
-from graphnetz.models.bgnn.sage import Variant
-from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models.sage import Variant
 
 
 class GATEdgeLayer(nn.Module):

@@ -8,9 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from graphnetz.models.bgnn._dense import DenseBatch, DenseInput, per_graph, per_node
-from graphnetz.models.bgnn._frame import DENSE_TASKS, MLPReadout, PEMode, ends, level_of, register_variant
 from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._dense import DenseBatch, DenseInput, per_graph, per_node
+from graphnetz.papers.benchmarking_gnns.models._frame import (
+    DENSE_TASKS,
+    MLPReadout,
+    PEMode,
+    ends,
+    level_of,
+    register_variant,
+)
 
 BASIS = 15
 """Equivariant linear maps between tensors over pairs of nodes (Maron et al., 2019)."""

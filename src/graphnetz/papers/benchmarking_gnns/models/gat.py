@@ -7,8 +7,8 @@ from torch.nn import functional as F
 from torch_geometric.nn import GATConv
 
 import graphnetz.kernels as kernels
-from graphnetz.models.bgnn._frame import SPARSE_TASKS, Head, Network, NodeInput, PEMode, level_of
 from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import SPARSE_TASKS, Head, Network, NodeInput, PEMode, level_of
 
 
 class GATLayer(nn.Module):

@@ -6,10 +6,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.aggr import Set2Set
 
-from graphnetz.models.bgnn._frame import EdgeInput, MLPReadout, NodeInput, PEMode, membership
-from graphnetz.models.bgnn.gatedgcn import GatedGCNLayer
-from graphnetz.models.bgnn.gin import GINLayer
 from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import EdgeInput, MLPReadout, NodeInput, PEMode, membership
+from graphnetz.papers.benchmarking_gnns.models.gatedgcn import GatedGCNLayer
+from graphnetz.papers.benchmarking_gnns.models.gin import GINLayer
 
 
 class _Recurrent(nn.Module):

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import one_hot
 
 from graphnetz._core.errors import UsageError
-from graphnetz.models.bgnn._frame import degree, membership
+from graphnetz.papers.benchmarking_gnns.models._frame import degree, membership
 from graphnetz.tasktypes.encodings import positions
 
 SLACK = 1.25

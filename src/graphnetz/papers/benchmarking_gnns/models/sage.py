@@ -11,7 +11,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
 from graphnetz._core.errors import UsageError
-from graphnetz.models.bgnn._frame import (
+from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
     EdgeInput,
     Head,
@@ -21,7 +22,6 @@ from graphnetz.models.bgnn._frame import (
     level_of,
     register_variant,
 )
-from graphnetz.models.spec import register_model
 
 Variant = Literal["isotropic", "edge_feature", "edge_representation"]
 

@@ -6,8 +6,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from graphnetz.models.bgnn._frame import SPARSE_TASKS, Head, Network, NodeInput, PEMode, degree, level_of, total
 from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import (
+    SPARSE_TASKS,
+    Head,
+    Network,
+    NodeInput,
+    PEMode,
+    degree,
+    level_of,
+    total,
+)
 
 COORDINATES = 2
 """Pseudo-coordinates per edge: inverse roots of the in-degrees (plus one) of its ends."""

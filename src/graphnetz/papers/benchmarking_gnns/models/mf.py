@@ -6,8 +6,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
-from graphnetz.models.bgnn._frame import Head, Network
 from graphnetz.models.spec import register_model
+from graphnetz.papers.benchmarking_gnns.models._frame import Head, Network
 
 
 @register_model(task_types={"link_pred"}, name="bgnn.MF")
