@@ -17,8 +17,8 @@ import networkx as nx
 import numpy as np
 
 from graphnetz.graphs.compressed import as_graph
+from graphnetz.papers.glemos import glemos_testbeds, read_glemos, read_metagl
 from graphnetz.selection.metafeatures import meta_features
-from graphnetz.selection.readers import glemos_testbeds, read_glemos, read_metagl
 from graphnetz.selection.selectors import SELECTORS
 from graphnetz.selection.testbeds import cross_task, evaluate, fully_observed
 

@@ -301,37 +301,26 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
-def _config_class() -> Any:
-    for place in ("graphnetz.records.config", "graphnetz.engine.config"):
-        try:
-            return importlib.import_module(place).RunConfig
-        except (ModuleNotFoundError, AttributeError):
-            continue
-    raise ModuleNotFoundError("RunConfig was not found where the reference looks for it.")
-
-
-def _bounds(field: Any) -> str:
-    signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-    found = [f"{signs[key]} {getattr(item, key)}" for item in field.metadata for key in signs if hasattr(item, key)]
-    return f" ({', '.join(found)})" if found else ""
-
-
 def configuration_page() -> str:
-    """Every setting of a run, read off the class that checks them."""
-    rows = ""
-    for name, field in _config_class().model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        shown = "" if default is None else f"`{default!r}`"
-        kind = _text(field.annotation)
-        rows += f"| `{name}` | `{kind}`{_bounds(field)} | {shown} | {_cell([field.description or ''])} |\n"
-    return (
-        "# Configuration\n\n"
-        "One TOML file with these keys is read by `graphnetz run FILE.toml`. Each key is also a flag "
-        "(`hidden_channels` is `--hidden-channels`), and a flag wins over the file. Unknown keys are refused. An empty "
-        "default means: whatever the task, the protocol or the machine gives.\n\n"
-        '```toml\ntask = ["sbm_communities"]\nmodel = ["GCN", "MLP"]\nseeds = 10\nout = "runs/first"\n```\n\n'
-        f"| Key | Type | Default | Meaning |\n| --- | --- | --- | --- |\n{rows}"
-    )
+    """Every setting of a run: key, option, default and meaning, by group."""
+    from graphnetz.cli.settings import option_name
+    from graphnetz.records.config import GROUPS, RunConfig, describe
+
+    parts = [
+        "# Configuration\n\nEvery setting of a run, made from `graphnetz.records.RunConfig`: the key is that of a TOML "
+        "file and the keyword of `run_benchmark`. A setting without a default is left to the suite, the task or the "
+        "engine.\n"
+    ]
+    for group in GROUPS:
+        parts.append(f"## {group}\n\n| key | option | default | meaning |\n|---|---|---|---|")
+        for name, item in RunConfig.model_fields.items():
+            if item.json_schema_extra["group"] == group:
+                default = item.get_default(call_default_factory=True)
+                shown = "" if default in (None, []) else f"`{default!r}`"
+                option = option_name(name, item)
+                parts.append(f"| `{name}` | {f'`{option}`' if option else 'none'} | {shown} | {describe(item)} |")
+        parts.append("")
+    return "\n".join(parts)
 
 
 def index_page(found: Mapping[str, list[Entry]]) -> str:

@@ -229,9 +229,9 @@ def test_wrong_use_is_refused():
         auto(precision=None)
     with pytest.raises(UsageError, match='belongs to seeds="auto"'):
         seed_rule(range(5), 0.01, None)
-    with pytest.raises(UsageError, match="needs precision"):
+    with pytest.raises(UsageError, match="precision must be above 0"):
         auto(precision=-1)
-    with pytest.raises(UsageError, match="max_seeds=3"):
+    with pytest.raises(UsageError, match="max_seeds must be at least 5"):
         auto(max_seeds=3)
     with pytest.raises(UsageError, match="'atuo'"):
         auto(seeds="atuo", precision=None, max_seeds=None)

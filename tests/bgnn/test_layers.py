@@ -7,16 +7,16 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv, SAGEConv
 
-from graphnetz.models.bgnn._dense import DenseInput
-from graphnetz.models.bgnn.gat import GATLayer
-from graphnetz.models.bgnn.gat_edge import GATEdgeLayer
-from graphnetz.models.bgnn.gatedgcn import GatedGCNLayer
-from graphnetz.models.bgnn.gcn import GCNLayer
-from graphnetz.models.bgnn.gin import GINLayer
-from graphnetz.models.bgnn.monet import MoNetLayer
-from graphnetz.models.bgnn.ring import RingLayer, equivariant
-from graphnetz.models.bgnn.sage import SAGELayer
-from graphnetz.models.bgnn.threewl import Block, extremes
+from graphnetz.papers.benchmarking_gnns.models._dense import DenseInput
+from graphnetz.papers.benchmarking_gnns.models.gat import GATLayer
+from graphnetz.papers.benchmarking_gnns.models.gat_edge import GATEdgeLayer
+from graphnetz.papers.benchmarking_gnns.models.gatedgcn import GatedGCNLayer
+from graphnetz.papers.benchmarking_gnns.models.gcn import GCNLayer
+from graphnetz.papers.benchmarking_gnns.models.gin import GINLayer
+from graphnetz.papers.benchmarking_gnns.models.monet import MoNetLayer
+from graphnetz.papers.benchmarking_gnns.models.ring import RingLayer, equivariant
+from graphnetz.papers.benchmarking_gnns.models.sage import SAGELayer
+from graphnetz.papers.benchmarking_gnns.models.threewl import Block, extremes
 
 WIDTH = 6
 SIGMOID = torch.sigmoid

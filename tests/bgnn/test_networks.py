@@ -11,10 +11,10 @@ from torch_geometric.nn import Set2Set
 from graphnetz._core.errors import UsageError
 from graphnetz.datasets.generators.symmetric import csl
 from graphnetz.models import MODELS, bgnn
-from graphnetz.models.bgnn import _dense
-from graphnetz.models.bgnn._dense import DenseBatch
-from graphnetz.models.bgnn._frame import MLPReadout
-from graphnetz.models.bgnn.threewl import extremes
+from graphnetz.papers.benchmarking_gnns.models import _dense
+from graphnetz.papers.benchmarking_gnns.models._dense import DenseBatch
+from graphnetz.papers.benchmarking_gnns.models._frame import MLPReadout
+from graphnetz.papers.benchmarking_gnns.models.threewl import extremes
 from graphnetz.tasktypes import Dims
 from graphnetz.tasktypes.packing import pack
 

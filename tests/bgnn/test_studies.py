@@ -8,33 +8,36 @@ import numpy as np
 import pytest
 
 from graphnetz._core.errors import UsageError
+from graphnetz.analysis.published import beside
 from graphnetz.cli.app import run_app
-from graphnetz.cli.studies import study_arguments
 from graphnetz.datasets import SUITES
-from graphnetz.datasets.bgnn import FOLDED, PROTOCOLS, RATES, SIZES, STUDIES, study_task
-from graphnetz.engine.config import load_config
+from graphnetz.engine.config import load_config, resolve
 from graphnetz.engine.plan import make_plan
 from graphnetz.engine.worker import Workbench
 from graphnetz.metrics import METRICS
 from graphnetz.models import MODELS
-from graphnetz.papers.benchmarking_gnns.suite import beside, studies, study
-from graphnetz.papers.benchmarking_gnns.tables import CYCLES, EDGES, LARGE_BUDGET, RUNS, SMALL_BUDGET
+from graphnetz.papers.benchmarking_gnns.tasks import FOLDED, PROTOCOLS, RATES, SIZES, study_task
 from graphnetz.records import CellResult, Plateau
+from graphnetz.records.suite import read_published
 from graphnetz.report import BenchmarkReport, TaskInfo
 from graphnetz.stats import welch_interval
+from graphnetz.tasktypes import TASK_TYPES
 
 REFERENCE = Path(__file__).resolve().parents[2].parent / "shared" / "reference"
 
+STUDIES = ("benchmarking-gnns", "pe-study", "csl-study", "anisotropy-study", "edge-study", "budget-study")
+ROWS = read_published("graphnetz.papers.benchmarking_gnns")
+
 
 def test_every_study_is_a_suite_and_has_a_small_form():
-    assert set(STUDIES) == set(studies())
     for name in STUDIES:
         full, small = SUITES[name](), SUITES[name]("small")
+        assert SUITES[name].title.startswith("Return ")
         names = [task.name for task in full]
         assert len(set(names)) == len(names)
         assert 0 < len(small) <= len(full)
         assert all(task.name.endswith("_small") for task in small)
-        assert study(name).tasks("small")[0].epochs < study(name).tasks("published")[0].epochs == 1000
+        assert small[0].epochs < full[0].epochs == 1000
 
 
 @pytest.mark.parametrize("name", sorted(PROTOCOLS))
@@ -85,7 +88,7 @@ def test_tu_datasets_have_ten_stratified_folds(name, shared_data, tmp_path):
         shares = [np.bincount(labels[part], minlength=labels.max() + 1) / np.bincount(labels) for part in parts]
         np.testing.assert_allclose(shares, np.broadcast_to([[0.8], [0.1], [0.1]], np.shape(shares)), atol=0.011)
     assert graphs[0].x.size(1) == {"enzymes": 18, "dd": 89, "proteins": 3}[name]
-    assert (study_task(name).name in RUNS) is (name != "proteins")  # the published runs use PROTEINS_full
+    assert (study_task(name).name in {row.task for row in ROWS}) is (name != "proteins")  # published: PROTEINS_full
 
 
 def test_a_model_takes_the_rate_of_its_task_unless_the_caller_names_one():
@@ -107,38 +110,39 @@ def test_every_figure_stands_in_the_published_tables():
             for mean, sd in (("test", "test_sd"), ("average", "average_sd")):
                 if row.get(mean) is not None:
                     published.add((round(float(row[mean]), 3), round(float(row[sd]), 3)))
-    ours = [
-        pair for part in (SMALL_BUDGET, CYCLES, LARGE_BUDGET, EDGES) for row in part.values() for pair in row.values()
-    ]
+
+    def printed(row):
+        unit = 1 if row.metric in ("mae", "log_mse") or row.task == "tsp" else 100
+        return round(unit * row.mean, 3), round(unit * row.sd, 3)
+
+    ours = [printed(row) for row in ROWS]
     assert len(ours) > 150
-    assert not [pair for pair in ours if (round(pair[0], 3), round(pair[1], 3)) not in published]
+    assert not [pair for pair in ours if pair not in published]
 
 
 def test_rows_belong_to_tasks_and_models_of_their_study():
     for name in ("benchmarking-gnns", "pe-study", "csl-study", "budget-study"):
-        chosen = study(name)
-        tasks = {task.name for task in chosen.tasks("published")}
-        pairs = {(task, model) for task, model in chosen.published if task in tasks and model in chosen.models}
-        assert pairs
-        for task in chosen.tasks("published"):
-            assert task.metric is None or task.metric in METRICS
-    cycles = {task.name for task in study("pe-study").tasks("published") if task.name.startswith("cycles")}
-    assert cycles == set(CYCLES)
+        chosen = SUITES[name]
+        metrics = {task.name: task.metric or TASK_TYPES[task.task_type].metrics[0] for task in chosen()}
+        shared = [row for row in chosen.published() if row.task in metrics and row.model in chosen.models()]
+        assert shared
+        assert [row for row in shared if row.metric != metrics[row.task]] == []
+    cycles = {task.name for task in SUITES["pe-study"]() if task.name.startswith("cycles")}
+    assert cycles == {row.task for row in ROWS if row.table == "cycles"}
 
 
 def test_csl_counts_seeds_not_folds():
-    mean, sd, runs = study("csl-study").published["csl", "bgnn.3WLGNN"]
-    assert (mean, sd) == pytest.approx((0.957, 0.1485))
-    assert runs == RUNS["csl"] == 20
-    assert study("csl-study").seeds["published"] == tuple(range(100))
+    (row,) = (r for r in SUITES["csl-study"].published() if (r.task, r.model) == ("csl", "bgnn.3WLGNN"))
+    assert (row.mean, row.sd, row.n) == (0.957, 0.1485, 20)
+    assert SUITES["csl-study"].seeds_at(None) == list(range(100))
 
 
 def test_budget_study_asks_for_two_sizes():
-    chosen = study("budget-study")
-    arguments = chosen.arguments("small")
-    assert {value["budget"] for value in arguments["model_protocol"].values()} == {100_000, 500_000}
-    assert chosen.models["bgnn.GCN-500k"].kwargs["num_layers"] == 16
-    assert chosen.arguments("small", budget=50_000)["model_protocol"] == {}
+    found = resolve(load_config(None, {"suite": "budget-study", "size": "small"}))
+    assert {value["budget"] for value in found.model_protocol.values()} == {100_000, 500_000}
+    assert found.specs["bgnn.GCN-500k"].kwargs["num_layers"] == 16
+    assert resolve(load_config(None, {"suite": "budget-study", "budget": "50k"})).model_protocol == {}
+    assert {row.model for row in SUITES["budget-study"].published()} >= {"bgnn.GCN-100k", "bgnn.GCN-500k"}
 
 
 def config(**flags):
@@ -146,25 +150,26 @@ def config(**flags):
 
 
 def test_flags_win_over_the_study():
-    plain = config()
-    found = study_arguments(plain)
-    assert found["protocol"] == {"budget": 100_000}
-    assert found["seeds"] == [0, 1, 2, 3, 4]
-    assert plain.seeds == found["seeds"]  # written to config.toml, so that a resumed run has them
-    found = study_arguments(config(seeds=2, model=["bgnn.GIN"], budget="20k", task=["csl_small"]))
-    assert (found["seeds"], list(found["models"])) == ([0, 1], ["bgnn.GIN"])
-    assert [task.name for task in found["tasks"]] == ["csl_small"]
-    assert found["protocol"]["budget"] == 20_000
-    assert study_arguments(config(hidden_channels=8))["protocol"]["hidden_channels"] == 8
-    assert "budget" not in study_arguments(config(hidden_channels=8))["protocol"]
-    with pytest.raises(UsageError, match="task of the study"):
-        study_arguments(config(task=["cora"]))
+    found = resolve(config())
+    assert found.protocol["budget"] == 100_000
+    assert found.seeds == (0, 1, 2, 3, 4)
+    assert found.config.seeds == [0, 1, 2, 3, 4]  # written to config.toml, so that a resumed run has them
+    found = resolve(config(seeds=2, model=["bgnn.GIN"], budget="20k", task=["csl_small"]))
+    assert (found.seeds, list(found.specs)) == ((0, 1), ["bgnn.GIN"])
+    assert found.specs["bgnn.GIN"].kwargs["readout"] == "sum"  # as the study has it, not as it is registered
+    assert [task.name for task in found.tasks] == ["csl_small"]
+    assert found.protocol["budget"] == 20_000
+    assert resolve(config(hidden_channels=8)).protocol["hidden_channels"] == 8
+    assert "budget" not in resolve(config(hidden_channels=8)).protocol
+    with pytest.raises(UsageError, match="Unknown task of the suite 'pe-study': 'cora'"):
+        resolve(config(task=["cora"]))
 
 
 def test_small_is_refused_where_it_means_nothing():
-    assert study_arguments(load_config(None, {"suite": "default"})) == {}
-    with pytest.raises(UsageError, match="is for the studies"):
-        study_arguments(load_config(None, {"suite": "default", "size": "small"}))
+    with pytest.raises(UsageError, match="'default' has one size"):
+        resolve(load_config(None, {"suite": "default", "size": "small"}))
+    with pytest.raises(UsageError, match=r"Unknown size 'smal'\. Did you mean 'small'"):
+        resolve(config(size="smal"))
 
 
 def report_of(task, values, model="bgnn.GIN"):
@@ -181,7 +186,7 @@ def report_of(task, values, model="bgnn.GIN"):
     [((0.993, 1.0, 0.98, 1.0), "compatible"), ((0.5, 0.51, 0.49, 0.5), "differs"), ((1.0, 0.6), "too wide to say")],
 )
 def test_verdicts_are_those_of_welch(values, verdict):
-    (row,) = beside(report_of("csl_pe", values), study("csl-study"))
+    (row,) = beside(report_of("csl_pe", values), SUITES["csl-study"])
     expected = welch_interval(np.mean(values), np.std(values, ddof=1), len(values), 0.99333, 0.01333, 20, ddof_b=0)
     assert (row.low, row.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
     assert row.verdict == verdict
@@ -190,11 +195,11 @@ def test_verdicts_are_those_of_welch(values, verdict):
 
 
 def test_reduced_sizes_and_own_generators_are_marked():
-    (small,) = beside(report_of("csl_pe_small", (0.9, 1.0)), study("csl-study"))
-    (cycles,) = beside(report_of("cycles_500", (0.7, 0.8)), study("pe-study"))
+    (small,) = beside(report_of("csl_pe_small", (0.9, 1.0)), SUITES["csl-study"])
+    (cycles,) = beside(report_of("cycles_500", (0.7, 0.8)), SUITES["pe-study"])
     assert not small.same_data
     assert not cycles.same_data
-    assert beside(report_of("unknown", (0.7, 0.8)), study("pe-study")) == []
+    assert beside(report_of("unknown", (0.7, 0.8)), SUITES["pe-study"]) == []
 
 
 def test_log_mse_is_the_logarithm():

@@ -5,16 +5,34 @@ import math
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats as scipy_stats
 
-from graphnetz._core.errors import UnknownNameError
+from graphnetz import BenchmarkReport
+from graphnetz.analysis.published import beside, rows_inside
 from graphnetz.datasets import SUITES, find_task
 from graphnetz.datasets.generators import published as generators
-from graphnetz.datasets.published import PUBLISHED, compare, rows_inside
 from graphnetz.tasktypes import TASK_TYPES
 from graphnetz.tasktypes.graphs import features_of
+
+SUITE = SUITES["cross-category"]
+TABLE = {}
+for row in SUITE.published():
+    TABLE.setdefault(row.task, {})[row.model] = (row.mean, row.half_width)
+
+
+def report_of(cells):
+    """A report whose cells have exactly these means, standard deviations and numbers of seeds."""
+    metric = {(row.task, row.model): row.metric for row in SUITE.published()}
+    rows = []
+    for (task, model), (mean, sd, n) in cells.items():
+        steps = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
+        steps = steps * (sd / steps.std(ddof=1)) if n > 1 else steps
+        rows += [(task, model, s, mean + step, f"test_{metric[task, model]}", True) for s, step in enumerate(steps)]
+    columns = ["task", "model", "seed", "score", "metric", "greater_is_better"]
+    return BenchmarkReport.from_scores(pd.DataFrame(rows, columns=columns))
 
 
 def test_ten_rows_in_the_order_of_the_paper_with_its_epochs():
@@ -31,7 +49,7 @@ def test_ten_rows_in_the_order_of_the_paper_with_its_epochs():
         ("ising_lattice_published", "link_pred", 60),
         ("terrorists_911", "link_pred", 120),
     ]
-    assert list(PUBLISHED["cross-category"]["rows"]) == [t.name for t in tasks]
+    assert list(TABLE) == [t.name for t in tasks]
     assert len({t.category for t in tasks}) == 10
     assert find_task("mnist_superpixels_1500").card.name == "mnist_superpixels"
 
@@ -39,11 +57,11 @@ def test_ten_rows_in_the_order_of_the_paper_with_its_epochs():
 def test_published_numbers_are_those_of_the_reference(shared_reference):
     """The table in the package against an independent transcription of the paper."""
     rows = json.loads((shared_reference / "graphnetz_tables.json").read_text())["table3"]
-    ours = PUBLISHED["cross-category"]["rows"]
+    ours = TABLE
     assert len(rows) == len(ours) == 10
     for row, (name, models) in zip(rows, ours.items(), strict=True):
         theirs = {m: row[m] for m in ("GCN", "GAT", "GraphSAGE", "GraphTransformer", "GIN") if row[m] is not None}
-        assert models == theirs, name
+        assert models == {model: tuple(cell) for model, cell in theirs.items()}, name
 
 
 def test_tsp_graph_joins_exactly_the_nearest_points():
@@ -133,8 +151,9 @@ def test_cells_beside_published_ones_by_hand():
         ("cora", "GAT"): (0.70, 0.01, 10),
         ("mutag", "GIN"): (0.8, math.nan, 1),
     }
-    rows = {(r.task, r.model): r for r in compare("cross-category", ours)}
-    assert len(rows) == 42
+    rows = {(r.task, r.model): r for r in beside(report_of(ours), SUITE)}
+    assert list(rows) == list(ours)
+    assert len(SUITE.published()) == 42
     gcn = rows["cora", "GCN"]
     published_sd = 0.001 * math.sqrt(10) / scipy_stats.t.ppf(0.975, 9)
     low, high = _welch(published_sd)
@@ -146,8 +165,8 @@ def test_cells_beside_published_ones_by_hand():
     assert rows["cora", "GAT"].verdict == "differs"
     assert rows["mutag", "GIN"].inside
     assert math.isnan(rows["mutag", "GIN"].low)
-    assert rows["mutag", "GCN"].verdict == "not run"
-    assert rows_inside(list(rows.values())) == ([], [])
+    assert rows["mutag", "GIN"].verdict == "one seed has no interval"
+    assert rows_inside(list(rows.values()), SUITE) == ([], [])
 
 
 def _welch(published_sd):
@@ -158,13 +177,17 @@ def _welch(published_sd):
 
 
 def test_rows_count_when_every_published_model_was_run():
-    table = PUBLISHED["cross-category"]["rows"]
-    ours = {("cora", m): (mean + 0.019, 0.01, 10) for m, (mean, _) in table["cora"].items()}
-    ours |= {("euroroad", m): (mean, 0.01, 10) for m, (mean, _) in table["euroroad"].items()}
+    ours = {("cora", m): (mean + 0.019, 0.01, 10) for m, (mean, _) in TABLE["cora"].items()}
+    ours |= {("euroroad", m): (mean, 0.01, 10) for m, (mean, _) in TABLE["euroroad"].items()}
     ours["euroroad", "GAT"] = (0.9, 0.01, 10)
-    assert rows_inside(compare("cross-category", ours)) == (["cora"], ["cora", "euroroad"])
-    with pytest.raises(UnknownNameError, match="Did you mean 'cross-category'"):
-        compare("cross-categry", {})
+    assert rows_inside(beside(report_of(ours), SUITE), SUITE) == (["cora"], ["cora", "euroroad"])
+
+
+def test_another_metric_is_not_compared():
+    report = report_of({("cora", "GCN"): (0.811, 0.002, 10)})
+    frame = report.frame("cells").assign(metric="test_auc", greater_is_better=True).rename(columns={"value": "score"})
+    (row,) = beside(BenchmarkReport.from_scores(frame), SUITE)
+    assert row.verdict == "another metric (acc was published)"
 
 
 MODELS = ["GCN", "GAT", "GraphSAGE", "GraphTransformer"]
@@ -173,15 +196,10 @@ MODELS = ["GCN", "GAT", "GraphSAGE", "GraphTransformer"]
 @pytest.mark.golden
 @pytest.mark.parametrize("name", ["tsp_random", "ising_lattice_published"])
 def test_generated_rows_reproduce_the_paper(name):
-    from graphnetz.engine.config import PROTOCOLS
     from graphnetz.engine.run import run_benchmark
 
-    report = run_benchmark(
-        models=MODELS, tasks=[name], seeds=range(10), protocol=dict(PROTOCOLS["paper"]), verbose=False
-    )
-    summary = report.summary()
-    ours = {(name, m): (summary.loc[(name, m), "mean"], summary.loc[(name, m), "std"], 10) for m in MODELS}
-    assert rows_inside(compare("cross-category", ours)) == ([name], [name])
+    report = run_benchmark(models=MODELS, tasks=[name], seeds=range(10), protocol="paper", verbose=False)
+    assert rows_inside(beside(report, SUITE), SUITE) == ([name], [name])
 
 
 @pytest.mark.golden
@@ -203,7 +221,7 @@ def test_the_start_of_the_relations_is_why_fb15k_237_differs(shared_data, tmp_pa
             if start == "normal":
                 torch.nn.init.normal_(model.relation)
             found[start] = fit(task_type, model, split, Protocol(epochs=20, eval_every=20)).metrics["test_auc"]
-    mean, half = PUBLISHED["cross-category"]["rows"]["fb15k_237"]["GraphSAGE"]
+    mean, half = TABLE["fb15k_237"]["GraphSAGE"]
     assert found["glorot"] > mean + half + 0.02
     assert found["normal"] < 0.7 < found["glorot"]
 
@@ -213,7 +231,6 @@ def test_the_start_of_the_relations_is_why_fb15k_237_differs(shared_data, tmp_pa
 def test_the_small_test_part_is_why_mutag_differs(shared_data, tmp_path, monkeypatch):
     """GraphSAGE scored as in the paper, on the 20 % it validates on, falls into the published interval."""
     from graphnetz.datasets import CARDS, task_from_dataset
-    from graphnetz.engine.config import PROTOCOLS
     from graphnetz.engine.run import run_benchmark
     from graphnetz.records import GraphList
 
@@ -224,10 +241,8 @@ def test_the_small_test_part_is_why_mutag_differs(shared_data, tmp_path, monkeyp
         cut = int(0.8 * len(graphs))
         splits.append({"train": order[:cut], "val": order[cut:], "test": order[cut:]})
     task = task_from_dataset("mutag", "graph_cls", GraphList(graphs, splits=splits), epochs=40)
-    report = run_benchmark(
-        models=["GraphSAGE"], tasks=[task], seeds=range(10), protocol=dict(PROTOCOLS["paper"]), verbose=False
-    )
-    mean, half = PUBLISHED["cross-category"]["rows"]["mutag"]["GraphSAGE"]
+    report = run_benchmark(models=["GraphSAGE"], tasks=[task], seeds=range(10), protocol="paper", verbose=False)
+    mean, half = TABLE["mutag"]["GraphSAGE"]
     assert abs(report.summary().loc[("mutag", "GraphSAGE"), "mean"] - mean) <= half + 0.02
 
 
@@ -260,5 +275,5 @@ def test_the_copy_of_the_network_is_why_board_directors_differs(shared_data, tmp
         values.append(
             roc_auc_score(test.edge_label, (z[test.edge_label_index[0]] * z[test.edge_label_index[1]]).sum(1))
         )
-    mean, half = PUBLISHED["cross-category"]["rows"]["board_directors"]["GCN"]
+    mean, half = TABLE["board_directors"]["GCN"]
     assert 0.92 < np.mean(values) < mean - half

@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 
 from graphnetz import run_benchmark
-from graphnetz.datasets.bgnn import study_task
+from graphnetz.datasets import SUITES
 from graphnetz.datasets.generators import symmetric
 from graphnetz.datasets.sources.tu import tu_dataset
-from graphnetz.papers.benchmarking_gnns.suite import study
+from graphnetz.papers.benchmarking_gnns.tasks import study_task
 from graphnetz.records import GraphList, Plateau, Task
 from graphnetz.stats import adjust
 
@@ -73,7 +73,7 @@ def helped(report, plain, encoded, models, *, lower=False):
 
 def pe_report(dataset, models, *, seeds=SEEDS, save_predictions=False, folder=None, **options):
     tasks = [study_task(dataset, size="small", pe=pe, **options) for pe in (False, True)]
-    chosen = {model: study("pe-study").models[model] for model in models}
+    chosen = {model: SUITES["pe-study"].models()[model] for model in models}
     report = run(folder or dataset, tasks, chosen, seeds=seeds, save_predictions=save_predictions)
     return report, *(task.name for task in tasks)
 

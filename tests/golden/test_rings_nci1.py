@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from graphnetz.papers.rings import JUDGEMENTS
 from graphnetz.rings import compare_paper, evaluate
-from graphnetz.rings.published import JUDGEMENTS
 
 SETTINGS = {
     "search": {},

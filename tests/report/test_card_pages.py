@@ -58,3 +58,16 @@ def test_the_site_names_every_page(made):
     assert "scripts/card_pages.py" in text
     assert {path for path in made.pages() if path not in text} == set()
     assert set(CATEGORIES) == {path[9:-3] for path in made.pages() if path.startswith("datasets/")}
+
+
+def test_the_configuration_page_names_every_setting():
+    from graphnetz.records import RunConfig
+
+    spec = importlib.util.spec_from_file_location("reference_page", ROOT / "scripts" / "reference_page.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    page = made.configuration_page()
+    for name in RunConfig.model_fields:
+        assert f"| `{name}` | " in page, name
+    assert "| `timeout` | `--timeout` |  | Seconds a cell may take (above 0). |" in page
+    assert "| `edge_attributes` | `--edge-attributes/--no-edge-attributes` |" in page

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz.benchmark import SearchSpace, get_split, run_benchmark
+from graphnetz.papers.rings import JUDGEMENTS, paper_name
 from graphnetz.records import CellResult, Predictions, Section, Task
 from graphnetz.report.plots import draw_figure
 from graphnetz.report.sections import read_sections
@@ -18,7 +19,6 @@ from graphnetz.rings import PRESETS, Tuning, compare_judgement, compare_paper, e
 from graphnetz.rings import figures as figs
 from graphnetz.rings.evaluate import judge, mode_scores
 from graphnetz.rings.presets import tuning_of
-from graphnetz.rings.published import JUDGEMENTS, paper_name
 from graphnetz.rings.rules import assess
 from graphnetz.rings.study import MODES
 

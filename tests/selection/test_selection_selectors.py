@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score, roc_auc_score
 
 from graphnetz._core.errors import UsageError
-from graphnetz.selection.readers import glemos_testbeds, read_glemos, read_metagl
+from graphnetz.papers.glemos import glemos_testbeds, read_glemos, read_metagl
 from graphnetz.selection.scoring import METRICS, selection_scores
 from graphnetz.selection.selectors import SELECTORS
 from graphnetz.selection.selectors.metaod import _gradient

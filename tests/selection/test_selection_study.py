@@ -9,9 +9,10 @@ from scipy import stats
 
 from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import run_app
+from graphnetz.papers.glemos import published_table
 from graphnetz.records import Section
 from graphnetz.selection.bench import run_testbeds, write_studies
-from graphnetz.selection.study import published_table, published_value, study
+from graphnetz.selection.study import published_value, study
 from graphnetz.selection.testbeds import fully_observed
 from graphnetz.stats import cluster_interval
 
@@ -83,9 +84,9 @@ def test_published_tables_are_complete():
     rows = published_table()
     per_table = {}
     for row in rows:
-        per_table[int(row["table"])] = per_table.get(int(row["table"]), 0) + 1
+        per_table[int(row.table)] = per_table.get(int(row.table), 0) + 1
     assert per_table == {5: 60, 6: 100, 7: 60, 8: 60, 9: 60, **dict.fromkeys(range(10, 15), 80), 15: 6}
-    assert all(row["error"] for row in rows)
+    assert all(row.more["standard_error"] for row in rows)
     assert published_value("fully observed", "link_pred", "regular", "auc", "metagl") == 0.875
     assert published_value("sparse 90%", "node_cls", "regular", "auc", "gb_rank") == 0.697
     assert published_value("cross task", "node_cls to link_pred", "reg+graphlets", "auc", "ncf") == 0.640
@@ -94,8 +95,8 @@ def test_published_tables_are_complete():
     # One cell is printed in two tables: both must agree.
     by_cell = {}
     for row in rows:
-        key = tuple(row[k] for k in ("testbed", "task", "features", "sparsity", "metric", "selector"))
-        by_cell.setdefault(key, set()).add(row["value"])
+        key = (row.task, row.metric, row.model, *(row.more[k] for k in ("testbed", "features", "sparsity")))
+        by_cell.setdefault(key, set()).add(row.mean)
     assert all(len(values) == 1 for values in by_cell.values())
 
 

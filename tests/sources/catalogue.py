@@ -102,7 +102,7 @@ A row whose data cannot be had is named and left out.
 `--protocol paper` means: Adam with the learning rate and weight decay of each task type (node classification 0.01 and
 5e-4, graph level 0.001, links 0.01), 64 hidden channels, the epochs of each task as published, metrics of the last epoch
 without early stopping or schedule, no edge attributes, and the five architectures of the paper. It is defined in
-`graphnetz.engine.config.PROTOCOLS`; single flags win over it.
+`graphnetz.papers.graphnetz`; single settings win over it.
 
 What the rows are, where it is not obvious from the name:
 

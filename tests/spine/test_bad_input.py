@@ -82,7 +82,7 @@ def test_bad_data_is_refused_before_anything_is_trained(tmp_path):
         (["run", "--task", "coraa"], "Did you mean 'cora'"),
         (["run", "--model", "GATT", "--task", "sbm_communities"], "Did you mean 'GAT'"),
         (["run", "--seeds", "0"], "'seeds'"),
-        (["run", "--seeds", "a,b"], "--seeds takes a count, a list"),
+        (["run", "--seeds", "a,b"], "'seeds' is wrong: it takes a count, a list"),
         (["run", "--epochs", "0"], "'epochs'"),
         (["run", "--selection", "best"], "'selection'"),
         (["run", "no-such-file.toml"], "Cannot read the configuration"),

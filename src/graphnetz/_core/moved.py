@@ -34,9 +34,10 @@ MOVED = {
     "benchmark.sources": "engine.identity.code",
     "benchmark.store": "engine.store",
     "benchmark.studies": "papers.benchmarking_gnns.suite",
-    "benchmark.study_tables": "papers.benchmarking_gnns.tables",
     "benchmark.worker": "engine.worker",
+    "datasets.bgnn": "papers.benchmarking_gnns.tasks",
     "datasets.files": "graphs.files",
+    "models.bgnn": "papers.benchmarking_gnns.models",
     "render": "report",
     "render.charts": "report.charts",
     "render.colours": "report.colours",
@@ -65,10 +66,12 @@ MOVED = {
     "report.standings": "analysis.standings",
     "report.verdicts": "analysis.verdicts",
     "rings._random_graphs": "graphs.random_graphs",
+    "rings.published": "papers.rings.tables",
     "selection.edgelist": "graphs.edgelist",
     "selection.graph": "graphs.compressed",
     "selection.kernels": "graphs.counts",
     "selection.orbits": "graphs.counts",
+    "selection.readers": "papers.glemos.readers",
 }
 """First-edition paths below the package, and where the module is now."""
 

@@ -85,71 +85,24 @@ def _size(found: dict[str, int]) -> str:
 @app.command()
 def published(
     folder: Annotated[Path, typer.Argument(help="A run folder.")],
-    suite: Annotated[str, typer.Option(help="The suite whose published numbers to compare with.")] = "cross-category",
+    suite: Annotated[str | None, typer.Option(help="The suite to compare with; default: that of the run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Print a run's numbers beside the published ones of its suite."""
-    from graphnetz.cli.studies import print_study
+    from graphnetz.analysis.published import beside
+    from graphnetz.cli.show import print_beside
+    from graphnetz.datasets import SUITES
     from graphnetz.report import BenchmarkReport
 
     path = folder / "results.json"
     if not path.is_file():
         raise UsageError(f"{str(folder)!r} holds no results.json. Give the folder of an earlier 'graphnetz run'.")
     report = BenchmarkReport.from_json(path.read_text(encoding="utf-8"))
+    name = suite or report.config.get("suite") or "cross-category"
+    if SUITES[name].published is None:
+        raise UsageError(f"Nothing is published about the suite {name!r}. Name another with --suite.")
     if as_json:
-        print(json.dumps([dataclasses.asdict(row) for row in _compared(report, suite)], indent=1))
+        print(json.dumps([dataclasses.asdict(row) for row in beside(report, SUITES[name])], indent=1))
     else:
-        print_published(report, suite)
-        print_study(report, suite)
+        print_beside(report, name)
     return OK
-
-
-def _compared(report: Any, suite: str) -> list[Any]:
-    from graphnetz.datasets.bgnn import STUDIES
-    from graphnetz.datasets.published import compare
-
-    if suite in STUDIES:
-        from graphnetz.papers.benchmarking_gnns.suite import beside, study
-
-        return list(beside(report, study(suite)))
-
-    ours = {
-        (str(task), str(model)): (float(row["mean"]), float(row["std"]), int(row["n_seeds"]))
-        for (task, model), row in report.summary().iterrows()
-        if row["n_seeds"]
-    }
-    return compare(suite, ours)
-
-
-def print_published(report: Any, suite: str | None) -> None:
-    """Print our numbers beside the published ones, when the suite has a published table."""
-    from graphnetz.datasets.published import PUBLISHED, citation, rows_inside
-
-    if suite is None or suite not in PUBLISHED:
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    rows = _compared(report, suite)
-    table = Table(title="beside the published numbers", title_justify="left", box=None, pad_edge=False)
-    for column in ("task", "model", "published", "ours", "difference (95 %)", "verdict"):
-        table.add_column(column, no_wrap=True, justify="left" if column in ("task", "model", "verdict") else "right")
-    for row in rows:
-        if row.seeds:
-            between = f" ({row.low:+.3f} to {row.high:+.3f})" if row.low == row.low else ""
-            theirs = f"{row.published:.3f} ± {row.half_width:.3f}"
-            where = "inside" if row.inside else "outside"
-            table.add_row(
-                escape(row.task), escape(row.model), theirs, f"{row.ours:.3f}", f"{row.difference:+.3f}{between}", where
-            )
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(table)
-    inside, whole = rows_inside(rows)
-    console.print(
-        f"{len(inside)} of {len(whole)} rows have every model inside: "
-        "our mean in the published interval widened by 0.02."
-    )
-    if left := [task for task in dict.fromkeys(row.task for row in rows) if task not in whole]:
-        console.print(f"Not run with every model: {escape(', '.join(left))}.")
-    console.print(f"Published: {escape(citation(suite))}")

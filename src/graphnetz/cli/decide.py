@@ -139,17 +139,17 @@ def audit_tasks(names: list[str], *, root: str, mirror: str | None, out: Path | 
     return FAILED_CELLS if any(item.level == "leak" for item in findings) else OK
 
 
-def audit_before(config: Any, tasks: list[Any] | None) -> None:
+def audit_before(config: Any) -> None:
     """Inspect the tasks of a run before it begins; a task that cannot be loaded is left to the run to name."""
     if config.mirror:
         os.environ["GRAPHNETZ_MIRROR"] = config.mirror
     from graphnetz.audit import audit, audit_section
-    from graphnetz.engine.plan import choose_tasks
+    from graphnetz.engine.config import resolve_tasks
     from graphnetz.report.sections import write_section
 
     findings: list[Any] = []
     seen: list[str] = []
-    for task in choose_tasks(config.category, tasks, config.task_type if not config.graph else None, None):
+    for task in resolve_tasks(config):
         try:
             findings += audit(task, root=config.root)
         except GraphnetzError as error:

@@ -103,6 +103,7 @@ REGISTRIES = {
     "corrections": "graphnetz.stats:CORRECTIONS",
     "spending": "graphnetz.stats:SPENDING",
     "executors": "graphnetz.engine.executors:EXECUTORS",
+    "protocols": "graphnetz.records.config:PROTOCOLS",
     "trackers": "graphnetz.engine.trackers:LOGGERS",
     "figures": "graphnetz.report.plots:FIGURES",
     "perturbations": "graphnetz.rings:PERTURBATIONS",

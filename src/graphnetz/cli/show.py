@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphnetz.records import RunConfig
 
 
 def _console(width: int) -> Any:
@@ -65,14 +68,58 @@ def _cells(report: Any) -> dict[str, dict[str, str]]:
     return rows
 
 
-def print_estimate(arguments: dict[str, Any], folder: Path, config: Any, *, as_json: bool) -> int:
+def print_estimate(config: RunConfig, *, as_json: bool) -> int:
     """Show the cells of a plan and what they would cost; refuse a plan over its memory limit."""
     from graphnetz.engine.cost.estimate import estimate_plan
 
-    estimate = estimate_plan(arguments, folder, workers=config.workers, memory=config.memory)
+    estimate = estimate_plan(config)
     if as_json:
         print(json.dumps(estimate.as_dict(), indent=1))
     else:
         print(estimate.text())
     estimate.refuse_if_over()
     return 0
+
+
+def print_beside(report: Any, suite: str | None) -> None:
+    """Print our numbers beside the published ones, when the suite has a published table."""
+    from graphnetz.datasets import SUITES
+
+    if suite is None or SUITES[suite].published is None:
+        return
+    from rich.markup import escape
+    from rich.table import Table
+
+    from graphnetz.analysis.published import beside, rows_inside
+
+    rows, console = beside(report, SUITES[suite]), _console(240)
+    if not rows:
+        console.print("No cell of this run has a published counterpart.")
+    table = Table(title="beside the published numbers", title_justify="left", box=None, pad_edge=False)
+    for column in ("task", "model", "parameters", "published", "ours", "min", "max", "difference (95 %)", "verdict"):
+        table.add_column(column, no_wrap=True, justify="left" if column in ("task", "model", "verdict") else "right")
+    for row in rows:
+        between = f" ({row.low:+.3f} to {row.high:+.3f})" if row.low == row.low else ""
+        spread = row.published_sd if row.inside is None else row.half_width
+        where = "" if row.inside is None else ", inside" if row.inside else ", outside"
+        table.add_row(
+            escape(row.task), escape(row.model), f"{row.parameters:,}", f"{row.published:.3f} ± {spread:.3f}",
+            f"{row.ours:.3f}", f"{row.smallest:.3f}", f"{row.largest:.3f}", f"{row.difference:+.3f}{between}",
+            escape(row.verdict + where + ("" if row.same_data else " (other data)")),
+        )  # fmt: skip
+    if rows:
+        console.print(table)
+        kinds = dict.fromkeys(row.verdict for row in rows)
+        counts = (f"{sum(row.verdict == kind for row in rows)} {escape(kind)}" for kind in kinds)
+        console.print(f"{', '.join(counts)} of {len(rows)} cells.")
+    if any(row.inside is not None for row in rows):
+        inside, whole = rows_inside(rows, SUITES[suite])
+        words = "our mean in the published interval widened by 0.02"
+        console.print(f"{len(inside)} of {len(whole)} rows have every model inside: {words}.")
+        if left := [task for task in dict.fromkeys(row.task for row in rows) if task not in whole]:
+            console.print(f"Not run with every model: {escape(', '.join(left))}.")
+    if not all(row.same_data for row in rows):
+        console.print(
+            "Other data: a reduced size or a generator of our own; a difference there is no sign of an error."
+        )
+    console.print(f"Published: {escape(SUITES[suite].citation)}.")

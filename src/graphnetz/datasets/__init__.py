@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graphnetz.datasets import (
-    bgnn,
     biology,
     combinatorial,
     computing,
@@ -47,7 +46,6 @@ __all__ = [  # noqa: RUF022
     "LOADER_REGISTRY",
     "Netz",
     "SUITES",
-    "bgnn",
     "biology",
     "combinatorial",
     "computing",

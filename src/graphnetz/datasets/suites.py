@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 from graphnetz._core.registry import Registry
-from graphnetz.datasets.cards import CARDS, task_of
-from graphnetz.records import GraphList, Task
-
-SUITES: Registry[Callable[[], list[Task]]] = Registry("suite", entry_points="graphnetz.suites", accepts=callable)
-"""Every suite by name: a function without arguments that returns its tasks."""
+from graphnetz.datasets.cards import task_of
+from graphnetz.records import Task
+from graphnetz.records.suite import Suite
 
 
-@SUITES.register("default")
+class _Suites(Registry[Suite]):
+    """Suites by name; a plain function that returns tasks may be registered as one."""
+
+    def __getitem__(self, name: str) -> Suite:
+        found = super().__getitem__(name)
+        return found if isinstance(found, Suite) else Suite(name, found)
+
+
+SUITES = _Suites(
+    "suite",
+    entry_points="graphnetz.suites",
+    accepts=callable,
+    homes=("graphnetz.papers.graphnetz.suite", "graphnetz.papers.benchmarking_gnns.suite"),
+)
+"""Every suite by name: call one for its tasks."""
+
+
 def default() -> list[Task]:
     """Return the offline suite: every category, every task type, nothing to download."""
     tasks = [task_of(name, kind) for name, kind in DEFAULT]
     # Rare positive edges: F1 at a fixed threshold would be 0 for a model that ranks them well.
     return [dataclasses.replace(task, metric="auc") if task.task_type == "edge_cls" else task for task in tasks]
 
+
+SUITES.add("default", Suite("default", default))
 
 DEFAULT: tuple[tuple[str, str], ...] = (
     ("graph_properties", "multi_reg"),
@@ -35,53 +50,3 @@ DEFAULT: tuple[tuple[str, str], ...] = (
     ("ising_energy", "graph_reg"),
     ("p2p_botnet", "node_cls"),
 )
-
-
-@SUITES.register("cross-category")
-def cross_category() -> list[Task]:
-    """Return the cross-category experiment of the GraphNetz paper (Table 3): one task of each category."""
-    return [_as_published(task_of(name, kind)) for name, kind in CROSS_CATEGORY]
-
-
-CROSS_CATEGORY: tuple[tuple[str, str], ...] = (
-    ("tsp_random", "link_pred"),
-    ("mutag", "graph_cls"),
-    ("cora", "node_cls"),
-    ("fb15k_237", "link_pred"),
-    ("euroroad", "link_pred"),
-    ("board_directors", "link_pred"),
-    ("internet_as", "link_pred"),
-    ("mnist_superpixels", "graph_cls"),
-    ("ising_lattice_published", "link_pred"),
-    ("terrorists_911", "link_pred"),
-)
-
-
-def _as_published(task: Task) -> Task:
-    """Return the task on the data that the paper used, under a name that says so, where the card's differs."""
-    loader = _VARIANTS.get(task.name)
-    return task if loader is None else dataclasses.replace(task, name=loader.__name__, loader=loader)
-
-
-def mnist_superpixels_1500(root: str, *, images: int = 1500) -> GraphList:
-    """Return the first 1,500 images as graphs, split at random."""
-    whole = CARDS["mnist_superpixels"].loader(root)
-    return GraphList([whole[i] for i in range(min(images, len(whole)))])
-
-
-def internet_as_all_degrees(root: str) -> GraphList:
-    """Return the network with degree features of all edges, hidden ones included.
-
-    A leak, kept for comparison only: `internet_as` has degrees of training edges.
-    """
-    from graphnetz.tasktypes.graphs import degree_features  # torch, which a listing must not import
-
-    data = CARDS["internet_as"].loader(root)[0].clone()
-    data.x = degree_features(data.edge_index, int(data.num_nodes))
-    return GraphList([data])
-
-
-_VARIANTS: dict[str, Callable[..., GraphList]] = {
-    "mnist_superpixels": mnist_superpixels_1500,
-    "internet_as": internet_as_all_degrees,
-}

@@ -1,172 +1,235 @@
-"""The settings of a run: one TOML file, every key also a flag, unknown keys refused."""
+"""From settings to a plan: what a configuration stands for, with every name looked up."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from typing import Any
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.paths import slug
+from graphnetz.analysis.sequential import SeedRule
+from graphnetz.datasets import SUITES, find_task, task_from_edges
+from graphnetz.engine.adaptive import seed_rule
+from graphnetz.engine.plan import Plan, choose_tasks, make_plan
+from graphnetz.engine.search import SearchSpace
+from graphnetz.engine.worker import Workbench
+from graphnetz.models import MODELS, ModelSpec, named_specs
+from graphnetz.records import Protocol, Suite, Task
+from graphnetz.records.config import DEFAULT_MODELS, DEFAULT_SEEDS, PROTOCOLS, RunConfig, load_config
+from graphnetz.tasktypes import known_task_type
 
-DEFAULT_MODELS = (
-    "GCN",
-    "GAT",
-    "GraphSAGE",
-    "GraphTransformer",
-    "GIN",
-    "MLP",
-    "Majority",
-    "DegreeProduct",
-    "FeatureOnly",
-)
-"""The five architectures of the paper, and what each of them must beat."""
+__all__ = [
+    "DEFAULT_MODELS",
+    "PROTOCOLS",
+    "Brought",
+    "Run",
+    "RunConfig",
+    "load_config",
+    "mirrored",
+    "resolve",
+    "resolve_tasks",
+]
 
-PAPER_MODELS = DEFAULT_MODELS[:5]
+MIRROR = "GRAPHNETZ_MIRROR"
 
-PROTOCOLS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "default": {},
-        "paper": {
-            "optimiser": "adam", "selection": "last", "edge_attributes": False, "hidden_channels": 64,
-            "patience": None, "schedule": None, "clip": None, "budget": None,
-        },
+
+@dataclass(frozen=True)
+class Brought:
+    """What a caller in Python brings beside settings: objects instead of names."""
+
+    tasks: Iterable[Task | str] | Task | str | None = None
+    only: Sequence[str] | None = None
+    models: Any = None
+    search: SearchSpace | None = None
+    protocol: Protocol | Mapping[str, Any] | None = None
+    model_kwargs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    model_protocol: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    transform: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]] | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the settings alone say what is run, so that a file can repeat it."""
+        return self == Brought()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A configuration with every name looked up: one thing to plan, to price or to run."""
+
+    config: RunConfig
+    tasks: tuple[Task, ...]
+    specs: Mapping[str, ModelSpec]
+    seeds: tuple[int, ...]
+    rule: SeedRule | None
+    protocol: Mapping[str, Any]
+    model_protocol: Mapping[str, Mapping[str, Any]]
+    search: SearchSpace | None = None
+
+    def plan(self) -> tuple[Workbench, Plan]:
+        """Load what must be loaded, and list the cells."""
+        config = self.config
+        weights = str(Path(config.out) / "weights") if config.save_weights and config.out is not None else None
+        workbench = Workbench(
+            tasks={task.name: task for task in self.tasks},
+            specs=dict(self.specs),
+            root=config.root,
+            search=self.search,
+            save_predictions=config.save_predictions,
+            weights=weights,
+        )
+        return workbench, make_plan(
+            workbench, self.seeds, protocol=self.protocol, model_protocol=self.model_protocol or None
+        )
+
+
+def resolve(config: RunConfig, brought: Brought | None = None) -> Run:
+    """Look up everything a configuration names; the one way from settings to cells.
+
+    Parameters
+    ----------
+    config
+        The settings. The suite they name fills in models, seeds and protocol that they leave open.
+    brought
+        Objects that a caller in Python gave instead of names.
+
+    Returns
+    -------
+    Run
+        Its ``config`` holds the seeds that were chosen, so that a resumed run has the same ones.
+
+    Examples
+    --------
+    >>> run = resolve(RunConfig.read({"task": "les_miserables", "model": "GCN", "seeds": 3}))
+    >>> run.seeds, [task.name for task in run.tasks], list(run.specs)
+    ((0, 1, 2), ['les_miserables'], ['GCN'])
+    """
+    brought = brought or Brought()
+    if config.save_weights and config.out is None:
+        raise UsageError("save_weights needs a run folder. Pass out=DIR as well.")
+    suite = SUITES[config.suite or "default"]
+    specs = _specs(config, brought, suite)
+    tasks = resolve_tasks(config, brought)
+    wanted = config.seed_list() or suite.seeds_at(config.size) or list(range(DEFAULT_SEEDS))
+    rule = seed_rule(wanted, config.precision, config.max_seeds)
+    seeds = tuple(range(rule.max_seeds)) if rule else tuple(int(seed) for seed in wanted)
+    if config.seed is None and config.seeds is None:
+        config = config.model_copy(update={"seeds": wanted})
+    protocol, single = _protocols(config, brought, suite, specs)
+    return Run(config, tuple(tasks), specs, seeds, rule, protocol, single, brought.search)
+
+
+def resolve_tasks(config: RunConfig, brought: Brought | None = None) -> list[Task]:
+    """Return the tasks that a configuration names, or that its caller brought."""
+    brought = brought or Brought()
+    given = brought.tasks
+    if given is None and config.graph is not None:
+        name = slug(Path(config.graph).stem)
+        made = task_from_edges(
+            name, config.graph, labels=config.labels, features=config.features, task_type=config.task_type
+        )
+        given = [made]
+    elif given is None and config.category is None:
+        given = _of_suite(config)
+    tasks = choose_tasks(config.category, given, config.task_type, brought.only)
+    return _transformed(_measured(tasks, config.metric), brought.transform)
+
+
+def _of_suite(config: RunConfig) -> list[Task]:
+    """Tasks named one by one, or all of the suite; the names are those of the suite where one is given."""
+    if config.suite is None and config.task:
+        return [find_task(name) for name in config.task]
+    suite = SUITES[config.suite or "default"]
+    tasks = {task.name: task for task in suite(config.size)}
+    for name in config.task:
+        if name not in tasks:
+            raise unknown_name(f"task of the suite {suite.name!r}:", name, tasks)
+    return [tasks[name] for name in config.task or tasks]
+
+
+def _measured(tasks: list[Task], metric: str | None) -> list[Task]:
+    """Tasks with another headline metric, which their task type must compute."""
+    if metric is None:
+        return tasks
+    for task in tasks:
+        known = known_task_type(task.task_type).metrics
+        if metric not in known:
+            raise UsageError(
+                f"The setting 'metric' is wrong: {task.name} is a task of type {task.task_type}, which has "
+                f"{', '.join(known)} (got {metric!r}). Choose one of these, or tasks of one type."
+            )
+    return [dataclasses.replace(task, metric=metric) for task in tasks]
+
+
+def _transformed(tasks: list[Task], transform: Any) -> list[Task]:
+    if transform is None:
+        return tasks
+    table = transform if isinstance(transform, Mapping) else {task.name: transform for task in tasks}
+    for name in table:
+        if name not in {task.name for task in tasks}:
+            raise unknown_name("task", name, [task.name for task in tasks])
+    return [dataclasses.replace(t, transform=table[t.name]) if t.name in table else t for t in tasks]
+
+
+def _specs(config: RunConfig, brought: Brought, suite: Suite) -> dict[str, ModelSpec]:
+    own = dict(suite.models()) if suite.models is not None else {}
+    chosen: Any = brought.models
+    if chosen is None:
+        chosen = config.model or own or config.models()
+        if own and config.model:
+            chosen = {name: own[name] if name in own else MODELS[name] for name in config.model}
+    specs = named_specs(chosen)
+    for name, kwargs in brought.model_kwargs.items():
+        if name not in specs:
+            raise unknown_name("model", name, specs)
+        specs[name] = specs[name].with_kwargs(kwargs)
+    return specs
+
+
+def _protocols(
+    config: RunConfig, brought: Brought, suite: Suite, specs: Mapping[str, ModelSpec]
+) -> tuple[dict[str, Any], dict[str, Mapping[str, Any]]]:
+    """Settings of all models and of single ones: the suite's, then those that were asked for."""
+    asked = config.overrides()
+    if isinstance(brought.protocol, Protocol):
+        asked |= brought.protocol.as_dict()
+        asked.pop("epochs")  # a whole protocol says how to train, each task how long
+    else:
+        asked |= dict(brought.protocol or {})
+    if config.epochs is not None:
+        asked["epochs"] = config.epochs
+    asked.setdefault("device", _device(config.device))
+    dropped = set(asked) | ({"budget"} if config.asks_for_width else set())
+    every = {key: value for key, value in suite.protocol.items() if key not in dropped} | asked
+    single = {
+        name: {key: value for key, value in changes.items() if key not in dropped}
+        for name, changes in suite.model_protocol.items()
+        if name in specs
     }
-)  # fmt: skip
-"""What ``--protocol`` stands for; single flags win over it. ``paper`` is that of da Costa and Modenesi
-(GraphNetz): Adam with the learning rate and decay of each task type, 64 channels, the epochs of each
-task, metrics of the last epoch, and encoders that see node features and edges only."""
+    return every, {name: changes for name, changes in single.items() if changes} | dict(brought.model_protocol)
 
 
-class RunConfig(BaseModel):
-    """Everything `graphnetz run` can be told. ``None`` means: the default of the task or engine."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    suite: str | None = None
-    size: Literal["published", "small"] = "published"
-    category: str | None = None
-    task: list[str] = Field(default_factory=list)
-    task_type: str | None = None
-    graph: str | None = None
-    labels: str | None = None
-    features: str | None = None
-    model: list[str] = Field(default_factory=list)
-    seeds: int | list[int] | Literal["auto"] = 10
-    precision: float | None = Field(None, gt=0)
-    max_seeds: int | None = Field(None, ge=5)
-    protocol: str = "default"
-    epochs: int | None = Field(None, ge=1)
-    hidden_channels: int = Field(64, ge=1)
-    budget: int | str | None = None
-    lr: float | None = Field(None, gt=0)
-    weight_decay: float | None = Field(None, ge=0)
-    batch_size: int | None = Field(None, ge=1)
-    batch_nodes: int | None = Field(None, ge=1)
-    fanouts: list[int] | None = None
-    selection: Literal["last", "best_val"] | None = None
-    patience: int | None = Field(None, ge=1)
-    edge_attributes: bool | None = None
-    workers: int | None = Field(None, ge=1)
-    backend: str = "local"
-    address: str | None = None
-    gpus: float | None = Field(None, ge=0)
-    timeout: float | None = Field(None, gt=0)
-    memory: float | None = Field(None, gt=0)
-    mirror: str | None = None
-    root: str = "data/benchmark"
-    out: str | None = None
-    device: str = "auto"
-    save_predictions: bool = False
-    save_weights: bool = False
-    log: list[str] = Field(default_factory=list)
-
-    @field_validator("seeds")
-    @classmethod
-    def _seeds(cls, value: int | list[int] | str) -> int | list[int] | str:
-        if (isinstance(value, int) and value < 1) or value == []:
-            raise ValueError("at least one seed is needed, for instance --seeds 10")
-        return value
-
-    @field_validator("budget")
-    @classmethod
-    def _budget(cls, value: int | str | None) -> int | None:
-        if value is None:
-            return None
-        from graphnetz.models.budget import parse_budget  # torch, which reading a configuration need not import
-
-        return parse_budget(value)
-
-    @field_validator("protocol")
-    @classmethod
-    def _protocol(cls, value: str) -> str:
-        if value not in PROTOCOLS:
-            raise ValueError(f"known are {', '.join(PROTOCOLS)}")
-        return value
-
-    @model_validator(mode="after")
-    def _one_graph(self) -> RunConfig:
-        """Refuse files that nothing would read, and a graph of one's own next to catalogued tasks."""
-        stray = [name for name in ("labels", "features") if getattr(self, name) is not None]
-        if stray and self.graph is None:
-            raise UsageError(f"--{stray[0]} describes the nodes of a graph: give --graph with an edge list as well.")
-        others = [name for name in ("suite", "category", "task") if getattr(self, name)]
-        if self.graph is not None and others:
-            raise UsageError(f"--graph and --{others[0]} exclude each other. Give one of them.")
-        return self
-
-    def seed_list(self) -> list[int] | str:
-        """A count N means seeds 0..N-1; ``"auto"`` stays as it is."""
-        return list(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
-
-    def models(self) -> list[str]:
-        """The chosen models, or the default ones of the protocol."""
-        return self.model or list(PAPER_MODELS if self.protocol == "paper" else DEFAULT_MODELS)
-
-    def folder(self) -> Path:
-        """The run folder: as told, or named after what is run."""
-        named = self.suite or self.category or (slug(Path(self.graph).stem) if self.graph else None)
-        name = named or ("-".join(self.task[:3]) if self.task else "default")
-        return Path(self.out) if self.out else Path("runs") / name
-
-    def overrides(self) -> dict[str, Any]:
-        """Protocol settings: those of the named protocol, then the flags that were given."""
-        keys = (
-            "lr", "weight_decay", "batch_size", "batch_nodes", "fanouts", "selection", "patience", "edge_attributes",
-        )  # fmt: skip
-        given = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
-        if self.budget is not None:
-            if self.hidden_channels != RunConfig.model_fields["hidden_channels"].default:
-                raise UsageError("--budget and --hidden-channels exclude each other: a budget chooses the width.")
-            given["budget"] = self.budget
-        if "hidden_channels" in self.model_fields_set:
-            given["hidden_channels"] = self.hidden_channels
-        return {**PROTOCOLS[self.protocol], **given}
-
-
-def load_config(path: str | Path | None, flags: dict[str, Any]) -> RunConfig:
-    """Read a TOML file, let flags win, and validate; the error names the key."""
-    values: dict[str, Any] = {}
-    if path is not None:
-        try:
-            values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"Cannot read the configuration {str(path)!r}: {error.strerror}.") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{str(path)!r} is not valid TOML: {error}.") from error
-    values |= {key: value for key, value in flags.items() if value is not None and value != []}
-    for key in values:
-        if key not in RunConfig.model_fields:
-            raise unknown_name("configuration key", key, RunConfig.model_fields)
+@contextmanager
+def mirrored(config: RunConfig) -> Iterator[None]:
+    """Ask the mirror of the settings before the network, here and in every worker started meanwhile."""
+    before = os.environ.get(MIRROR)
+    if config.mirror:
+        os.environ[MIRROR] = config.mirror
     try:
-        return RunConfig(**values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        if isinstance(cause := first.get("ctx", {}).get("error"), UsageError):
-            raise cause from None  # a sentence of ours about two keys at once
-        key = ".".join(str(part) for part in first["loc"][:1])
-        raise UsageError(f"The configuration key {key!r} is wrong: {first['msg']} (got {first['input']!r}).") from error
+        yield
+    finally:
+        if config.mirror:
+            os.environ.pop(MIRROR)
+            os.environ.update({} if before is None else {MIRROR: before})
+
+
+def _device(device: str) -> str:
+    if device != "auto":
+        return device
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"

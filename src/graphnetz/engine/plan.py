@@ -22,8 +22,6 @@ from graphnetz.report import TaskInfo
 from graphnetz.tasktypes import Split, known_task_type
 from graphnetz.tasktypes.sampled import SAMPLED, check_samples
 
-DEFAULT_SEEDS = tuple(range(10))
-
 
 @dataclass(frozen=True)
 class GraphSize:
@@ -48,24 +46,6 @@ class Plan:
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sizes: Mapping[str, GraphSize] = field(default_factory=dict)
-
-
-def choose_seeds(seeds: int | Iterable[int] | str | None, seed: int | None) -> tuple[int, ...]:
-    """Resolve ``seeds``/``seed``: an int is one seed, nothing is 0..9."""
-    if isinstance(seeds, str):
-        raise UsageError(f'seeds is {seeds!r}. Give numbers, for instance range(10), or "auto" with precision.')
-    if seed is not None:
-        return (int(seed),)
-    if seeds is None:
-        return DEFAULT_SEEDS
-    chosen = (seeds,) if isinstance(seeds, int) else tuple(int(s) for s in seeds)
-    if not chosen:
-        raise UsageError("seeds is empty. Give at least one seed, for instance range(10).")
-    if len(set(chosen)) != len(chosen):
-        raise UsageError(f"Duplicate seeds in {list(chosen)}. A repeated seed is not a new run.")
-    if any(s < 0 for s in chosen):
-        raise UsageError(f"Seeds must not be negative, got {min(chosen)}.")
-    return chosen
 
 
 def choose_tasks(

@@ -28,7 +28,9 @@ ALPHA = 0.05
 _META_PLAN, _META_LATE, _META_AGAIN = "analysis_plan", "plan_came_late", "evaluated_again"
 
 
-def analysis_plan(plan: Plan, *, rule: SeedRule | None, search: SearchSpace | None) -> dict[str, Any]:
+def analysis_plan(
+    plan: Plan, *, rule: SeedRule | None, search: SearchSpace | None, method: str = "t"
+) -> dict[str, Any]:
     """Return what will be analysed and how, as plain values: nothing that depends on a score or a machine."""
     recorded = recorded_protocols(plan.cells)
     own = recorded.get("model_protocols", {})
@@ -37,7 +39,7 @@ def analysis_plan(plan: Plan, *, rule: SeedRule | None, search: SearchSpace | No
             "metric": info.metric,
             "greater_is_better": info.greater_is_better,
             "a_seed_varies": info.replication,
-            "test": "corrected resampled t" if info.shares_data else "paired t",
+            "test": _test(method, shared=info.shares_data),
             "protocol": plain(recorded.get("protocols", {}).get(name)),
         }
         | ({"model_protocol": plain(own[name])} if name in own else {})
@@ -59,6 +61,13 @@ def analysis_plan(plan: Plan, *, rule: SeedRule | None, search: SearchSpace | No
         "stopping_rule": stop,
         "search": nested,
     }
+
+
+def _test(method: str, *, shared: bool) -> str:
+    """Name of the paired test; Student's is corrected where runs share training data."""
+    if method != "t":
+        return method
+    return "corrected resampled t" if shared else "paired t"
 
 
 def plan_hash(body: Mapping[str, Any]) -> str:

@@ -1,23 +1,28 @@
-"""`run_benchmark`: plan, run what is missing, report."""
+"""`run_benchmark`: settings, plan, run what is missing, report."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import os
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import graphnetz.kernels as kernels
-from graphnetz._core.errors import UsageError, unknown_name
-from graphnetz.engine.adaptive import run_rounds, seed_rule
+from graphnetz._core.errors import UsageError
+from graphnetz.engine.adaptive import run_rounds
+from graphnetz.engine.config import Brought, Run, mirrored, resolve
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.engine.identity.environment import environment, environment_key
-from graphnetz.engine.outputs import assemble, write_outputs
-from graphnetz.engine.plan import Plan, choose_seeds, choose_tasks, make_plan
+from graphnetz.engine.outputs import assemble, write_outputs, write_toml
+from graphnetz.engine.plan import Plan
 from graphnetz.engine.preregistration import analysis_plan, count_again, register, registration_section
 from graphnetz.engine.progress import Estimator, Progress
 from graphnetz.engine.search import SearchSpace
@@ -25,13 +30,13 @@ from graphnetz.engine.store import Store
 from graphnetz.engine.trackers import Listener, listening
 from graphnetz.engine.worker import Workbench
 from graphnetz.kernels.sampling import load_sampling
-from graphnetz.models import ModelSpec, named_specs
-from graphnetz.records import Cell, CellResult, Protocol, Task
+from graphnetz.models import named_specs
+from graphnetz.records import Cell, CellResult, Protocol, RunConfig, Task
 from graphnetz.report import BenchmarkReport
 
 
 def run_benchmark(
-    category: str | None = None,
+    category: str | RunConfig | None = None,
     models: Any = None,
     root: str = "data/benchmark",
     hidden_channels: int = 64,
@@ -45,33 +50,24 @@ def run_benchmark(
     device: Any = "auto",
     search: SearchSpace | None = None,
     *,
-    out: str | Path | None = None,
-    workers: int | None = None,
-    backend: str = "local",
-    address: str | None = None,
-    gpus: float | None = None,
-    protocol: Protocol | Mapping[str, Any] | None = None,
+    protocol: str | Protocol | Mapping[str, Any] | None = None,
     model_kwargs: Mapping[str, Mapping[str, Any]] | None = None,
     model_protocol: Mapping[str, Mapping[str, Any]] | None = None,
     transform: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]] | None = None,
-    timeout: float | None = None,
-    memory: float | None = None,
-    save_predictions: bool = False,
-    save_weights: bool = False,
     strict_env: bool = False,
     retry_failed: bool = False,
-    settings: Mapping[str, Any] | None = None,
-    on_planned: Callable[[], None] | None = None,
-    precision: float | None = None,
-    max_seeds: int | None = None,
-    log: str | Sequence[str] | None = None,
+    **settings: Any,
 ) -> BenchmarkReport:
     """Train every compatible (task, model, seed) cell and return the statistical report.
+
+    Every setting of `graphnetz.records.RunConfig` is a keyword, with the meaning it has in a configuration
+    file and on the command line; those in need of more words are listed here.
 
     Parameters
     ----------
     category, tasks
-        A category of the catalogue, or the tasks themselves (Task objects or names): one of the two.
+        A category of the catalogue, or the tasks themselves (Task objects or names): one of the two. Or a
+        `RunConfig` in the first place, which says everything.
     models
         A class, a registered name, a sequence of either, or a dict name -> class | ModelSpec |
         (class, task types, factory).
@@ -84,8 +80,9 @@ def run_benchmark(
     verbose
         Show progress.
     seeds, seed
-        Seeds to run, or a single one. Default 0..9. Cells are paired by seed, so every model gets the
-        same ones. ``"auto"`` runs seeds in rounds and stops each comparison when it is decided.
+        ``seeds=3`` means seeds 0, 1 and 2, a list means itself, the default is 10; ``seed=3`` is that one seed.
+        Cells are paired by seed, so every model gets the same ones. ``"auto"`` runs seeds in rounds and stops each
+        comparison when it is decided.
     task_type
         Only tasks of this type.
     device
@@ -99,7 +96,8 @@ def run_benchmark(
         How many cells at a time (default: one per core), ``"local"``, ``"serial"`` or ``"ray"``; for
         Ray the address of a running cluster and the graphics processors per cell (a fraction shares one).
     protocol
-        Overrides for all models, for instance ``{"lr": 1e-3, "selection": "best_val"}``.
+        Overrides for all models, for instance ``{"lr": 1e-3, "selection": "best_val"}``, or the name of a
+        protocol such as ``"paper"``. Single protocol keys are keywords too: ``lr=1e-3``.
     model_kwargs, model_protocol
         The same per model: constructor arguments and protocol overrides.
     transform
@@ -110,16 +108,15 @@ def run_benchmark(
         Keep test-set outputs in the store, trained weights in the run folder.
     strict_env, retry_failed
         Train again what was made in an environment other than the workers', or what failed.
-    settings
-        Further values to keep with the run, shown in the report.
-    on_planned
-        Called when the cells are planned, before the first is trained.
-    precision, max_seeds
-        With ``seeds="auto"``: the largest difference that does not matter (models closer than this are
-        practically equivalent), and the budget of seeds per model and task (default 30).
     log
         Trackers that get every cell as it ends: ``"tensorboard:DIR"``, ``"mlflow"``, ``"wandb:PROJECT"``, or several.
         Nothing leaves this machine unless their own settings say so.
+    metric, pairwise_method
+        The headline metric, one of the task type's, and the paired test of the report: both are chosen before the
+        run and written into its plan.
+    precision, max_seeds
+        With ``seeds="auto"``: the largest difference that does not matter (models closer than this are
+        practically equivalent), and the budget of seeds per model and task (default 30).
 
     Returns
     -------
@@ -135,116 +132,159 @@ def run_benchmark(
     >>> run_benchmark(models=["GCN", "MLP"], tasks=task, **options)
     BenchmarkReport(1 tasks, 2 models, 2 seeds)
     """
-    specs = _specs(models, model_kwargs)
-    chosen = _transformed_tasks(choose_tasks(category, tasks, task_type, only), transform)
-    rule = seed_rule(seeds, precision, max_seeds)
-    chosen_seeds = tuple(range(rule.max_seeds)) if rule else choose_seeds(seeds, seed)
-    if save_weights and out is None:
-        raise UsageError("save_weights needs a run folder. Pass out=DIR as well.")
-    workbench = Workbench(
-        tasks={task.name: task for task in chosen},
-        specs=specs,
-        root=str(root),
-        search=search,
-        save_predictions=save_predictions,
-        weights=str(Path(out) / "weights") if save_weights and out is not None else None,
-    )
-    options = {name: value for name, value in (("address", address), ("gpus", gpus)) if value}
-    if options and backend != "ray":
-        raise UsageError(f"{' and '.join(options)} is for Ray clusters, not for the backend {backend!r}. Use 'ray'.")
-    executor = EXECUTORS[backend](workers=workers, **options)
-    overrides = _overrides(protocol, hidden_channels, device)
-    with listening(log, None if out is None else Path(out)) as listen, _opened(out) as store:
-        plan = make_plan(workbench, chosen_seeds, protocol=overrides, epochs=epochs, model_protocol=model_protocol)
+    values = locals()
+    named = settings | {
+        key: values[key]
+        for key, item in _CORE.items()
+        if key in RunConfig.model_fields and values[key] is not None
+        if item.default is None or values[key] != item.default
+    }
+    if not isinstance(protocol, str):
+        named.pop("protocol", None)
+    brought = Brought(
+        tasks=tasks, only=only, models=models, search=search,
+        protocol=None if isinstance(protocol, str) else protocol,
+        model_kwargs=model_kwargs or {}, model_protocol=model_protocol or {}, transform=transform,
+    )  # fmt: skip
+    if isinstance(category, RunConfig):
+        del named["category"]
+        config = RunConfig.read(category.model_dump(exclude_unset=True) | named) if named else category
+    else:
+        brought = _names_or_objects(named, brought)
+        config = RunConfig.read(named)
+    return run(
+        resolve(config, brought), resumable=brought.nothing,
+        verbose=verbose, strict_env=strict_env, retry_failed=retry_failed,
+    )  # fmt: skip
+
+
+_CORE = inspect.signature(run_benchmark).parameters
+
+
+def _signature() -> inspect.Signature:
+    """The published signature, then every other setting by keyword."""
+    shown = [item for item in _CORE.values() if item.kind is not item.VAR_KEYWORD]
+    shown += [
+        inspect.Parameter(
+            key, inspect.Parameter.KEYWORD_ONLY, default=item.get_default(call_default_factory=True),
+            annotation=item.annotation,
+        )
+        for key, item in RunConfig.model_fields.items()
+        if key not in _CORE
+    ]  # fmt: skip
+    return inspect.Signature(shown, return_annotation=BenchmarkReport)
+
+
+run_benchmark.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
+def _names_or_objects(named: dict[str, Any], brought: Brought) -> Brought:
+    """Names that a caller gave as ``tasks`` and ``models`` are settings; refuse a call that leaves one of them open."""
+    chosen = [key for key in ("category", "suite", "task", "graph") if named.get(key)]
+    if (brought.tasks is None) == (not chosen):
+        raise UsageError("Pass either `category` or `tasks=` (one of them, not both).")
+    if brought.models is None and not named.keys() & {"model", "suite", "protocol"}:
+        named_specs(None)  # raises: which models is for the caller to say
+    for key, many in (("task", "tasks"), ("model", "models")):
+        given = getattr(brought, many)
+        listed = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple) else []
+        if listed and all(isinstance(name, str) for name in listed):
+            named[key] = listed
+            brought = dataclasses.replace(brought, **{many: None})  # type: ignore[arg-type]
+    return brought
+
+
+def run(
+    chosen: Run, *, resumable: bool = True, verbose: bool = True, strict_env: bool = False, retry_failed: bool = False
+) -> BenchmarkReport:
+    """Plan what a configuration asks for, train what is missing, and report.
+
+    Parameters
+    ----------
+    chosen
+        What `graphnetz.engine.config.resolve` made of a configuration.
+    resumable
+        Whether the settings alone say what is run: they are then written to ``config.toml`` of the run folder.
+    verbose, strict_env, retry_failed
+        As in `run_benchmark`.
+
+    Returns
+    -------
+    BenchmarkReport
+        The report, written to the run folder where there is one.
+    """
+    config, rule = chosen.config, chosen.rule
+    out = None if config.out is None else Path(config.out)
+    executor = _executor(config)
+    with mirrored(config), listening(config.log, out) as listen, _opened(out) as store:
+        workbench, plan = chosen.plan()
         started = time.time()
-        kernels.load()  # compiled here, once: workers inherit them
-        if any(cell.protocol.batch_nodes is not None for cell in plan.cells):
-            load_sampling()
-        if backend != "ray" or memory is not None:  # the free memory of a cluster's nodes is not known here
-            keys = [cell.key for cell in plan.cells]
-            done = set() if retry_failed or strict_env else set(keys) - set(store.missing(keys))
-            refuse_too_large(plan, workbench, workers=workers, limit=memory, done=done)
-        if on_planned is not None:
-            on_planned()
-        planned = analysis_plan(plan, rule=rule, search=search)
-        register(store, planned, None if out is None else Path(out))
+        if verbose:
+            print(_first_line(plan, chosen), file=sys.stderr, flush=True)
+        _prepare(store, plan, workbench, config, again=retry_failed or strict_env)
+        if out is not None and resumable:
+            # Before the first cell, so that `resume` works after a crash.
+            write_toml(out / "config.toml", config.model_dump() | {"out": str(out)})
+        method = config.pairwise_method or "t"
+        planned = analysis_plan(plan, rule=rule, search=chosen.search, method=method)
+        register(store, planned, out)
         _forget(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
-
-        def train(part: Plan) -> None:
-            store.plan(part.cells)
-            limits = Limits(timeout, memory)
-            execute(store, part, workbench, executor, limits=limits, verbose=verbose, listen=listen)
-
+        limits = Limits(config.timeout, config.memory)
+        train = partial(execute, store, run_one=workbench, executor=executor, limits=limits, verbose=verbose,
+                        listen=listen)  # fmt: skip
         if rule is None:
             train(plan)
         else:
             plan = run_rounds(store, plan, rule, train)
         _explain_environments(store, plan, executor)
-        store.write_section(registration_section(store, planned, plan, None if out is None else Path(out)))
-        config = dict(settings or {}) | {"hidden_channels": hidden_channels, "epochs": epochs, "task_type": task_type}
+        store.write_section(registration_section(store, planned, plan, out))
+        facts = {"suite": config.suite, "hidden_channels": config.hidden_channels or Protocol.hidden_channels}
+        facts |= {"epochs": config.epochs, "task_type": config.task_type}
         if rule is not None:
-            config["auto"] = rule.as_dict()
-        report = assemble(store, plan, workbench, config=config, started=started)
+            facts["auto"] = rule.as_dict()
+        report = assemble(store, plan, workbench, config=facts, started=started)
+        report.pairwise_method = method
         if out is not None:
-            write_outputs(report, store, Path(out), started=started)
+            write_outputs(report, store, out, started=started)
     return report
 
 
-def _specs(models: Any, model_kwargs: Mapping[str, Mapping[str, Any]] | None) -> dict[str, ModelSpec]:
-    specs = named_specs(models)
-    for name, kwargs in (model_kwargs or {}).items():
-        if name not in specs:
-            raise unknown_name("model", name, specs)
-        specs[name] = specs[name].with_kwargs(kwargs)
-    return specs
+def _executor(config: RunConfig) -> Executor:
+    options = {name: value for name in ("address", "gpus") if (value := getattr(config, name))}
+    if options and config.backend != "ray":
+        raise UsageError(
+            f"{' and '.join(options)} is for Ray clusters, not for the backend {config.backend!r}. Use 'ray'."
+        )
+    return EXECUTORS[config.backend](workers=config.workers, **options)
 
 
-def _transformed_tasks(tasks: list[Task], transform: Any) -> list[Task]:
-    if transform is None:
-        return tasks
-    import dataclasses
-
-    table = transform if isinstance(transform, Mapping) else {task.name: transform for task in tasks}
-    for name in table:
-        if name not in {task.name for task in tasks}:
-            raise unknown_name("task", name, [task.name for task in tasks])
-    return [dataclasses.replace(t, transform=table[t.name]) if t.name in table else t for t in tasks]
+def _first_line(plan: Plan, chosen: Run) -> str:
+    """Say what was understood: how many cells of which seeds."""
+    seeds = plan.seeds
+    row = len(seeds) > 2 and seeds == tuple(range(seeds[0], seeds[-1] + 1))
+    listed = f"{seeds[0]} to {seeds[-1]}" if row else ", ".join(str(seed) for seed in seeds)
+    counts = {"task": len(plan.info), "model": len(plan.models), "seed": len(seeds)}
+    sizes = " x ".join(f"{count} {name}{'s'[: count != 1]}" for name, count in counts.items())
+    return f"{sizes} ({listed}): {'at most ' if chosen.rule else ''}{len(plan.cells)} cells."
 
 
-def _overrides(protocol: Protocol | Mapping[str, Any] | None, hidden: int, device: Any) -> dict[str, Any]:
-    if isinstance(protocol, Protocol):
-        given = protocol.as_dict()
-        given.pop("epochs")
-    else:
-        given = dict(protocol or {})
-    given.setdefault("hidden_channels", hidden)
-    given.setdefault("device", _device(device))
-    return given
+def _prepare(store: Store, plan: Plan, workbench: Workbench, config: RunConfig, *, again: bool) -> None:
+    """Compile here what workers inherit, and refuse cells that cannot fit into memory."""
+    kernels.load()
+    if any(cell.protocol.batch_nodes is not None for cell in plan.cells):
+        load_sampling()
+    if config.backend != "ray" or config.memory is not None:  # the free memory of a cluster's nodes is not known here
+        keys = [cell.key for cell in plan.cells]
+        done = set() if again else set(keys) - set(store.missing(keys))
+        refuse_too_large(plan, workbench, workers=config.workers, limit=config.memory, done=done)
 
 
-def _device(device: Any) -> str:
-    if device is None or device == "auto":
-        import torch
-
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return str(device)
-
-
-class _Temporary(AbstractContextManager["Store"]):
-    """A store that lives as long as one call."""
-
-    def __enter__(self) -> Store:
-        self.folder = tempfile.TemporaryDirectory(prefix="graphnetz-")
-        self.store = Store.create(self.folder.name)
-        return self.store
-
-    def __exit__(self, *_: object) -> None:
-        self.store.close()
-        self.folder.cleanup()
-
-
-def _opened(out: str | Path | None) -> AbstractContextManager[Store]:
-    return _Temporary() if out is None else Store.create(out)
+@contextmanager
+def _opened(out: Path | None) -> Iterator[Store]:
+    """Open the store of a run folder, or one that lives as long as one call."""
+    with ExitStack() as stack:
+        where = out or stack.enter_context(tempfile.TemporaryDirectory(prefix="graphnetz-"))
+        yield stack.enter_context(Store.create(where))
 
 
 def _forget(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> None:
@@ -288,6 +328,7 @@ def execute(
     listen: Listener | None = None,
 ) -> None:
     """Run the missing cells of a plan and show how far it is; ``listen`` hears of every cell that ends."""
+    store.plan(plan.cells)
     missing = set(store.missing([cell.key for cell in plan.cells]))
     todo = [cell for cell in plan.cells if cell.key in missing]
     recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}

@@ -1,6 +1,5 @@
 """Encoders, baselines and the registry of models."""
 
-from graphnetz.models import bgnn
 from graphnetz.models.chebnet import ChebNet
 from graphnetz.models.dgi import DGI, DGIWrapper
 from graphnetz.models.egc import EGC
@@ -56,7 +55,6 @@ __all__ = [
     "StackedGIN",
     "StackedSAGE",
     "_multi_task_factory",
-    "bgnn",
     "named_specs",
     "register_model",
     "spec_from",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.text import parse_budget
 from graphnetz.models.spec import ModelSpec
 from graphnetz.tasktypes import Dims
 
@@ -23,8 +22,6 @@ NEIGHBOURS = 8
 GAP = 32
 """Longest run of widths that a constructor may refuse, for instance because heads must divide them."""
 
-_SUFFIXES = {"": 1, "k": 1_000, "m": 1_000_000}
-
 
 @dataclass(frozen=True)
 class BudgetResult:
@@ -37,22 +34,6 @@ class BudgetResult:
     parameters: int
     relative_error: float
     warning: str = ""
-
-
-def parse_budget(value: str | int | float) -> int:
-    """Read ``"100k"``, ``"0.5M"`` or a number as a parameter count.
-
-    Examples
-    --------
-    >>> parse_budget("100k"), parse_budget("1.5M"), parse_budget(40_000)
-    (100000, 1500000, 40000)
-    """
-    text = str(value).strip().lower().replace("_", "").replace(",", "")
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([km]?)", text)
-    count = float(found[1]) * _SUFFIXES[found[2]] if found else 0.0
-    if not found or count < 1 or not math.isclose(count, round(count), rel_tol=1e-12):
-        raise UsageError(f"A budget is a number of parameters such as 100000, 100k or 0.5M, got {value!r}.")
-    return round(count)
 
 
 def count_parameters(spec: ModelSpec, task_type: str, dims: Dims, width: int) -> int:

@@ -217,7 +217,11 @@ def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | N
 
 
 MODELS: Registry[ModelSpec] = Registry(
-    "model", entry_points="graphnetz.models", accepts=ModelSpec, decorator="graphnetz.register_model"
+    "model",
+    entry_points="graphnetz.models",
+    accepts=ModelSpec,
+    decorator="graphnetz.register_model",
+    homes=("graphnetz.papers.benchmarking_gnns.models",),
 )
 """Registered models by name; `register_model` adds one, plug-ins by entry point."""
 

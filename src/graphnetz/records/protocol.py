@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 from graphnetz._core.errors import UsageError, unknown_name
+
+LIMITS: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "ge": ("at least", operator.ge),
+    "gt": ("above", operator.gt),
+    "le": ("at most", operator.le),
+}
+"""Kinds of bounds, named as in pydantic: how they are said, and how they are checked."""
+
+
+def setting(default: Any, text: str, **limits: float) -> Any:
+    """Declare a field of `Protocol`: its default, one sentence for every help text, and its `LIMITS`."""
+    return dataclasses.field(default=default, metadata={"text": text, "limits": limits})
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,8 @@ class Plateau:
 @dataclass(frozen=True)
 class Protocol:
     """Optimiser, budget and selection rule of one cell.
+
+    Every field is also a setting of a run (see `graphnetz.records.RunConfig`).
 
     Parameters
     ----------
@@ -83,38 +99,46 @@ class Protocol:
     >>> from graphnetz import Protocol
     >>> Protocol(lr=1e-3).replace(epochs=20, selection="best_val").epochs
     20
+    >>> Protocol(epochs=0)
+    Traceback (most recent call last):
+        ...
+    graphnetz._core.errors.UsageError: epochs must be at least 1, got 0.
     """
 
-    optimiser: str = "adam"
-    lr: float = 1e-2
-    weight_decay: float = 0.0
-    epochs: int = 100
-    hidden_channels: int = 64
-    batch_size: int = 32
-    selection: Literal["last", "best_val"] = "last"
-    patience: int | None = None
-    schedule: Plateau | None = None
-    clip: float | None = None
-    budget: int | None = None
-    eval_every: int = 1
-    edge_attributes: bool = True
-    threads: int = 1
-    dtype: str = "float32"
-    device: str = "cpu"
-    batch_nodes: int | None = None
-    fanouts: tuple[int, ...] | None = None
-    class_weights: bool = False
-    compat: bool = False
+    optimiser: str = setting("adam", "Optimiser by name: adam, adamw or sgd.")
+    lr: float = setting(1e-2, "Learning rate instead of each task's own.", gt=0)
+    weight_decay: float = setting(0.0, "Weight decay instead of each task's own.", ge=0)
+    epochs: int = setting(100, "Epochs instead of each task's own.", ge=1)
+    hidden_channels: int = setting(64, "Width of the encoders.", ge=1)
+    batch_size: int = setting(32, "Graphs per batch instead of each task's own.", ge=1)
+    selection: Literal["last", "best_val"] = setting("last", "Report the 'last' epoch or the 'best_val' one.")
+    patience: int | None = setting(None, "Stop after this many epochs without a better validation.", ge=1)
+    schedule: Plateau | None = setting(  # noqa: RUF009
+        None, "Lower the rate at plateaus of the validation loss: factor, patience, min_lr, threshold."
+    )
+    clip: float | None = setting(None, "Clip the norm of the gradient at this value.", gt=0)
+    budget: int | None = setting(None, "Parameters per model such as 100k: each gets the closest width.", ge=1)
+    eval_every: int = setting(1, "Evaluate every so many epochs.", ge=1)
+    edge_attributes: bool = setting(True, "Whether models that take edge attributes get them.")
+    threads: int = setting(1, "Threads of one cell; other numbers may change the last bits.", ge=1)
+    dtype: Literal["float32", "float64"] = setting("float32", "Floating-point type of data and models.")
+    device: str = setting("cpu", "Device such as cpu or cuda; auto takes a graphics processor where there is one.")
+    batch_nodes: int | None = setting(None, "Train on batches of this many nodes with sampled neighbours.", ge=1)
+    fanouts: tuple[int, ...] | None = setting(None, "Neighbours sampled per node and layer, such as 10,10 (-1: all).")
+    class_weights: bool = setting(False, "Weigh node classes by their rarity in each batch.")
+    compat: bool = setting(False, "Average metrics over batches, to compare with numbers published that way.")
 
     def __post_init__(self) -> None:
-        if self.epochs < 1:
-            raise UsageError(f"epochs must be at least 1, got {self.epochs}.")
-        if self.hidden_channels < 1:
-            raise UsageError(f"hidden_channels must be at least 1, got {self.hidden_channels}.")
-        if self.selection not in ("last", "best_val"):
-            raise UsageError(f"Unknown selection rule {self.selection!r}. Known: last, best_val.")
-        if self.eval_every < 1 or self.batch_size < 1:
-            raise UsageError("eval_every and batch_size must be at least 1.")
+        for name, allowed, limits in _rules():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if allowed and value not in allowed:
+                raise UsageError(f"Unknown {name} {value!r}. Known: {', '.join(allowed)}.")
+            for kind, bound in limits:
+                words, holds = LIMITS[kind]
+                if not holds(value, bound):
+                    raise UsageError(f"{name} must be {words} {bound:g}, got {value}.")
         if self.fanouts is not None:
             object.__setattr__(self, "fanouts", tuple(int(count) for count in self.fanouts))
         self._check_sampling()
@@ -127,8 +151,6 @@ class Protocol:
                 f"Sampling needs both batch_nodes and fanouts, got {self.batch_nodes} and {self.fanouts}. "
                 "Give for instance batch_nodes=1024 and fanouts=(10, 10), one fan-out per layer."
             )
-        if self.batch_nodes < 1:
-            raise UsageError(f"batch_nodes must be at least 1, got {self.batch_nodes}.")
         if not self.fanouts or any(count < 1 and count != -1 for count in self.fanouts):
             raise UsageError(f"fanouts must be positive, or -1 for all neighbours, one per hop; got {self.fanouts}.")
 
@@ -182,3 +204,15 @@ class Protocol:
             if not values[name]:
                 del values[name]
         return values
+
+
+@functools.cache
+def _rules() -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, float], ...]], ...]:
+    """Fields with something to check: name, allowed values, bounds."""
+    hints = get_type_hints(Protocol)
+    found = (
+        (item.name, tuple(str(v) for v in get_args(hints[item.name]) if isinstance(v, str)),
+         tuple(item.metadata["limits"].items()))
+        for item in dataclasses.fields(Protocol)
+    )  # fmt: skip
+    return tuple(rule for rule in found if rule[1] or rule[2])

@@ -1,5 +1,6 @@
 """RINGS: is this dataset fit to judge models? (Coupette, Wayland, Simons and Rieck, ICML 2025)."""
 
+from graphnetz._core.lazy import lazy_names
 from graphnetz.rings.agreement import (
     AgreementResult,
     CorrelationResult,
@@ -31,7 +32,6 @@ from graphnetz.rings.perturbations import (
     perturbation,
 )
 from graphnetz.rings.presets import PRESETS, Tuning
-from graphnetz.rings.published import compare_judgement, compare_paper, published_scores
 from graphnetz.rings.rules import Assessment, assess, taxonomy
 from graphnetz.rings.separability import SeparabilityResult, separability
 from graphnetz.rings.spaces import FEATURES, STRUCTURES, structure_metric
@@ -91,3 +91,8 @@ __all__ = [
     "structure_metric",
     "taxonomy",
 ]
+
+# What the paper printed stands above this package, which does not need it.
+__getattr__ = lazy_names(
+    __name__, {"graphnetz.papers.rings": ("compare_judgement", "compare_paper", "published_scores")}
+)[0]

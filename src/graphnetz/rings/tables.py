@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphnetz._core.registry import Registry
 from graphnetz.metrics import label_of
 from graphnetz.records import Table
-from graphnetz.rings.published import compare_judgement, compare_paper
 from graphnetz.rings.statistics import by_split
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from graphnetz.rings.evaluation import DatasetEvaluation
+
+COMPARISONS: Registry[Callable[[DatasetEvaluation], Sequence[Table]]] = Registry(
+    "comparison", homes=("graphnetz.papers.rings",)
+)
+"""What others have published about a dataset, as tables beside ours; nothing where it is not in their paper."""
 
 
 def evaluation_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
@@ -25,7 +31,7 @@ def evaluation_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
         diversity_table(evaluation),
         statistics_table(evaluation),
         split_table(evaluation),
-        *paper_tables(evaluation),
+        *(table for compare in COMPARISONS.values() for table in compare(evaluation)),
     )
     return tuple(table for table in found if table is not None)
 
@@ -85,19 +91,8 @@ def split_table(evaluation: DatasetEvaluation) -> Table | None:
     return Table(columns, rows, "Mode complementarity at t = 1 by part of the first run's split.")
 
 
-def paper_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
-    """What the paper printed about this dataset beside ours; nothing for datasets that are not in it."""
-    judged = compare_judgement(evaluation)
-    if judged is None:
-        return ()
-    words = "Judgement beside that of Coupette et al. (2025)."
-    scores = compare_paper(evaluation).sort_values("metric", kind="stable")
-    scores["metric"] = [label_of(metric) for metric in scores["metric"]]
-    captions = "Scores beside Coupette et al. (2025): Tables 6, 7 and 13 (paper), 15 and 16 (finer)."
-    return _as_table(judged, words), _as_table(scores, captions)
-
-
-def _as_table(frame: pd.DataFrame, caption: str) -> Table:
+def as_table(frame: pd.DataFrame, caption: str) -> Table:
+    """Return a frame as a table of the page."""
     rows = tuple(
         tuple(plain(value) if isinstance(value, float) else value for value in row)
         for row in frame.itertuples(index=False, name=None)

@@ -6,16 +6,18 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.paths import atomic_write
+from graphnetz._core.registry import Registry
 from graphnetz.selection.bank import FEATURE_SET, PerformanceBank
 from graphnetz.selection.scoring import METRICS, SelectionScores
-from graphnetz.selection.study import TestbedStudy, compare
+from graphnetz.selection.study import TestbedStudy, study
 from graphnetz.selection.testbeds import (
     SPARSITY_LEVELS,
     SelectionResult,
@@ -28,15 +30,15 @@ from graphnetz.selection.testbeds import (
     sparse,
 )
 
-FEATURE_SETS = ("regular", "graphlets", "compact", "regular+graphlets")
-_PAPER_NAMES = {"regular+graphlets": "reg+graphlets"}
-_GLEMOS_TASKS = {"link-pred": "link_pred", "node-class": "node_cls"}
 _FOLDS = 5
-if TYPE_CHECKING:
-    from graphnetz.selection.readers import Collection
 
 Beds = dict[tuple[str, str], dict[str, Testbed]]
 """Testbeds by (task, name) and feature set."""
+
+COLLECTIONS: Registry[Callable[[Path, tuple[str, ...]], Beds | None]] = Registry(
+    "collection", entry_points="graphnetz.collections", homes=("graphnetz.papers.glemos",)
+)
+"""Readers of published collections: testbeds of a file or folder with some feature sets, None when it is not theirs."""
 
 
 def run_testbeds(
@@ -61,15 +63,12 @@ def run_testbeds(
     for (task, name), by_set in beds.items():
         if (only and name not in only) or (tasks and task not in tasks):
             continue
-        every: dict[tuple[str, str], SelectionResult] = {}
-        for features, bed in by_set.items():
-            for selector in selectors:
-                every[selector, features] = _evaluated(selector, bed, out)
-                score = every[selector, features].mean[metric]
-                say(f"{task}, {name}, {features}: {selector} {metric} {score:.3f}")
-        first, bed = next(iter(by_set.items()))
-        main = {selector: every[selector, first] for selector in selectors}
-        studies.append(compare(main, every, bed, task=task, metric=metric))
+
+        def heard(result: SelectionResult, features: str, *, of: str = f"{task}, {name}") -> None:
+            say(f"{of}, {features}: {result.selector} {metric} {result.mean[metric]:.3f}")
+
+        score = partial(_evaluated, out=out)
+        studies.append(study(by_set, selectors, task=task, metric=metric, measure=score, on_result=heard))
     if not studies:
         raise UsageError(f"No testbed is left for the tasks {list(tasks)}. There are: {sorted({t for t, _ in beds})}.")
     return studies
@@ -78,15 +77,14 @@ def run_testbeds(
 def _beds(data: Path | None, feature_sets: tuple[str, ...]) -> Beds:
     if data is None:
         return _bank_beds(PerformanceBank.load())
-    if data.is_dir():
-        return _glemos_beds(data, feature_sets or FEATURE_SETS)
-    from graphnetz.selection.readers import read_metagl
+    for collection in COLLECTIONS.values():
+        found = collection(data, feature_sets)
+        if found is not None:
+            return found
+    raise UsageError(f"{str(data)!r} is not a collection of performances. Known: {', '.join(COLLECTIONS)}.")
 
-    made = read_metagl(data)
-    return {("link_pred", bed.name): {"regular": bed} for bed in _standard(made.P, made.M, made.domains)}
 
-
-def _standard(P: Any, M: Any, domains: Any) -> Iterator[Testbed]:
+def standard_beds(P: Any, M: Any, domains: Any) -> Iterator[Testbed]:
     """The testbeds that every matrix allows; small domains are not balanced over the folds."""
     kinds, members = np.unique(domains, return_counts=True)
     strata = domains if (members >= _FOLDS).any() else np.zeros(len(P), dtype=int)
@@ -107,7 +105,7 @@ def _bank_beds(bank: PerformanceBank) -> Beds:
         M = np.nan_to_num(table.M)
         sides[task] = (table.P, M, [item.name for item in table.configurations])
         families[task] = domains
-        for bed in _standard(table.P, M, domains):
+        for bed in standard_beds(table.P, M, domains):
             beds[task, bed.name] = {FEATURE_SET: bed}
         sizes = np.array([bank.graphs[name].nodes for name in table.graphs])
         if (sizes < 2000).any() and (sizes >= 2000).any():
@@ -121,27 +119,6 @@ def _bank_beds(bank: PerformanceBank) -> Beds:
                 beds[name, "cross task"] = {FEATURE_SET: bed}
     if not beds:
         raise UsageError("The package holds no bank. Collect one with 'graphnetz select collect --out DIR'.")
-    return beds
-
-
-def _glemos_beds(folder: Path, feature_sets: Sequence[str]) -> Beds:
-    from graphnetz.selection.readers import glemos_testbeds, read_glemos
-
-    archive = next((p for p in (folder / "testbeds.tar.xz", folder / "testbeds") if p.exists()), folder)
-    beds: Beds = {}
-    for features in feature_sets:
-        label = _PAPER_NAMES.get(features, features)
-        sides: dict[str, Collection] = {}
-        for theirs, task in _GLEMOS_TASKS.items():
-            made = read_glemos(archive, folder / "metafeats.npz", task=theirs, features=features)
-            for name, bed in glemos_testbeds(made, archive, task=theirs).items():
-                beds.setdefault((task, name), {})[label] = bed
-            sides[task] = made
-        for source, target in (("node_cls", "link_pred"), ("link_pred", "node_cls")):
-            a, b = sides[source], sides[target]
-            bed = cross_task((a.P, a.M, a.models), (b.P, b.M, b.models), test_domains=b.domains)
-            note = "not comparable: 10 % masked, unidentified EGC columns left out"
-            beds.setdefault((f"{source} to {target}", "cross task"), {})[label] = replace(bed, note=note)
     return beds
 
 
@@ -173,11 +150,7 @@ def _kept(path: Path, selector: str, bed: Testbed) -> SelectionResult:
         scores = SelectionScores(**{key: data[key] for key in METRICS})
         graphs, fold = data["graphs"], data["fold"]
         times = tuple(data["train"].tolist()), tuple(data["predict"].tolist())
-    labels = bed.domains if bed.test_meta is None else bed.test_domains
-    return SelectionResult(
-        selector, bed.name, scores, graphs, fold, None if labels is None else labels[graphs], *times, bed.note,
-        scores.mean(), scores.standard_error(),
-    )  # fmt: skip
+    return SelectionResult.on(bed, selector, scores, graphs, fold, times=times)
 
 
 def write_studies(studies: Sequence[TestbedStudy], out: Path) -> None:

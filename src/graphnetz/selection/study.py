@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import resources
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.registry import Registry
 from graphnetz.records import Section, Table
 from graphnetz.selection.testbeds import SelectionResult, Testbed, evaluate
 from graphnetz.stats import (
@@ -140,6 +139,11 @@ class TestbedStudy:
 
 PUBLISHED_NOTE = "Published figures: Park et al., 2023 (GLEMOS), Tables 5 to 14, same feature set where given."
 
+PUBLISHED: Registry[Callable[[str, str, str, str, str], float]] = Registry(
+    "published table", homes=("graphnetz.papers.glemos",)
+)
+"""Published figures by testbed, task, feature set, metric and selector, NaN where there is none."""
+
 
 def study(
     testbed: Testbed | Mapping[str, Testbed],
@@ -148,7 +152,8 @@ def study(
     task: str = "",
     metric: str = "auc",
     alpha: float = 0.05,
-    on_result: Callable[[SelectionResult, str], None] | None = None,
+    measure: Callable[[str, Testbed], SelectionResult] = evaluate,
+    on_result: Callable[[SelectionResult, str], None] = lambda *_: None,
 ) -> TestbedStudy:
     """Evaluate selectors on one testbed and compare them.
 
@@ -161,6 +166,8 @@ def study(
         Names in `SELECTORS`.
     metric
         ``"auc"``, ``"mrr"``, ``"ndcg1"`` or ``"regret"``.
+    measure, on_result
+        How a selector is evaluated on a testbed, and who hears of it with the feature set.
     """
     beds = {"": testbed} if isinstance(testbed, Testbed) else dict(testbed)
     names = list(selectors)
@@ -169,25 +176,23 @@ def study(
     results: dict[tuple[str, str], SelectionResult] = {}
     for features, bed in beds.items():
         for name in names:
-            results[name, features] = evaluate(name, bed)
-            if on_result is not None:
-                on_result(results[name, features], features)
-    first_set, bed = next(iter(beds.items()))
-    main = {name: results[name, first_set] for name in names}
-    return compare(main, results, bed, task=task, metric=metric, alpha=alpha)
+            results[name, features] = measure(name, bed)
+            on_result(results[name, features], features)
+    return _compared(results, beds, task=task, metric=metric, alpha=alpha)
 
 
-def compare(
-    main: Mapping[str, SelectionResult],
+def _compared(
     every: Mapping[tuple[str, str], SelectionResult],
-    bed: Testbed,
+    beds: Mapping[str, Testbed],
     *,
     task: str,
     metric: str,
-    alpha: float = 0.05,
+    alpha: float,
 ) -> TestbedStudy:
-    """Arrange evaluated selectors as a study."""
+    """Arrange evaluated selectors as a study; the first feature set is the one that is tested."""
     better = metric != "regret"
+    first, bed = next(iter(beds.items()))
+    main = {name: result for (name, features), result in every.items() if features == first}
     names = list(main)
     table = np.stack([getattr(main[name].scores, metric) for name in names], axis=1)
     table = table[np.isfinite(table).all(axis=1)]
@@ -204,7 +209,7 @@ def compare(
         lines.append(
             SelectorLine(
                 name, features, span.mean, span.low, span.high,
-                position[name] if main.get(name) is result else float("nan"),
+                position[name] if features == first else float("nan"),
                 result.mean["mrr"], result.mean["ndcg1"], max(result.train_seconds),
                 *(paper(metric=key) for key in (metric, "mrr", "ndcg1")),
             )
@@ -215,8 +220,7 @@ def compare(
         _pairs(names, table, by_domain, better=better, alpha=alpha),
         omnibus=_omnibus(table, better=better, alpha=alpha),
         omnibus_domains=_omnibus(by_domain, better=better, alpha=alpha),
-        features=next(features for (_, features), result in every.items() if result is main[names[0]]),
-        interval_note=_interval_note(spans), results=main,
+        features=first, interval_note=_interval_note(spans), results=main,
     )  # fmt: skip
 
 
@@ -271,29 +275,12 @@ def _domain_table(main: Mapping[str, SelectionResult], metric: str) -> FloatArra
     return np.asarray(table[np.isfinite(table).all(axis=1)])
 
 
-_PUBLISHED: list[dict[str, str]] = []
-
-
-def published_table() -> Sequence[Mapping[str, str]]:
-    """Tables 5 to 15 of GLEMOS (Park et al., 2023) as rows of text; errors of 5 to 8 are from 16 to 19."""
-    if not _PUBLISHED:
-        path = resources.files("graphnetz.selection") / "published" / "glemos_tables.csv"
-        _PUBLISHED.extend(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    return _PUBLISHED
-
-
 def published_value(testbed: str, task: str, features: str, metric: str, selector: str) -> float:
-    """Look one published figure up; NaN where the paper has none."""
-    kind, _, level = testbed.partition(" ") if testbed.startswith("sparse") else (testbed, "", "")
-    wanted: dict[str, Any] = {
-        "testbed": kind, "task": task, "features": features, "metric": metric, "selector": selector,
-        "sparsity": level.rstrip("%"),
-    }  # fmt: skip
-    if " to " in task:
-        wanted["testbed"] = "cross task"
-    for row in published_table():
-        if all(row[key] == value for key, value in wanted.items()):
-            return float(row["value"])
+    """Look one published figure up; NaN where no paper has one."""
+    for find in PUBLISHED.values():
+        found = find(testbed, task, features, metric, selector)
+        if found == found:
+            return found
     return float("nan")
 
 

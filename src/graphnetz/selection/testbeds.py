@@ -325,6 +325,17 @@ class SelectionResult:
     mean: Mapping[str, float] = field(default_factory=dict)
     standard_error: Mapping[str, float] = field(default_factory=dict)
 
+    @classmethod
+    def on(
+        cls, bed: Testbed, selector: str, scores: SelectionScores, graphs: IntArray, fold: IntArray, *,
+        times: tuple[tuple[float, ...], tuple[float, ...]],
+    ) -> SelectionResult:  # fmt: skip
+        """Return what was scored on a testbed, with domains and means; ``times`` are those of fitting and asking."""
+        labels = bed.domains if bed.test_meta is None else bed.test_domains
+        domains = None if labels is None else labels[graphs]
+        summary = scores.mean(), scores.standard_error()
+        return cls(selector, bed.name, scores, graphs, fold, domains, *times, bed.note, *summary)
+
     def row(self) -> dict[str, Any]:
         """One line of a table.
 
@@ -389,12 +400,8 @@ def evaluate(selector: str | Selector | Callable[[], Selector], testbed: Testbed
         rows.append(fold.test)
         number.append(np.full(len(fold.test), index))
     scores = SelectionScores(**{key: np.concatenate([getattr(part, key) for part in parts]) for key in METRICS})
-    graphs = np.concatenate(rows)
-    labels = testbed.domains if testbed.test_meta is None else testbed.test_domains
-    return SelectionResult(
-        *(name, testbed.name, scores, graphs, np.concatenate(number), None if labels is None else labels[graphs]),
-        *(tuple(fit_time), tuple(predict_time), testbed.note, scores.mean(), scores.standard_error()),
-    )
+    graphs, fold_of = np.concatenate(rows), np.concatenate(number)
+    return SelectionResult.on(testbed, name, scores, graphs, fold_of, times=(tuple(fit_time), tuple(predict_time)))
 
 
 def _factory(selector: str | Selector | Callable[[], Selector]) -> tuple[Callable[[], Selector], str]:

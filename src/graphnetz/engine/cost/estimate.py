@@ -6,7 +6,7 @@ import dataclasses
 import math
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,14 @@ import psutil
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
+from graphnetz.engine.config import mirrored, resolve
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import Limits, LocalExecutor, default_workers
-from graphnetz.engine.plan import Plan, choose_seeds, choose_tasks, make_plan
+from graphnetz.engine.plan import Plan
 from graphnetz.engine.progress import clock
-from graphnetz.engine.run import _overrides, _specs
 from graphnetz.engine.store import Store
 from graphnetz.engine.worker import Workbench
-from graphnetz.records import Cell, CellResult
+from graphnetz.records import Cell, CellResult, RunConfig
 
 PROBE_SECONDS = 60.0
 """How long a dry run may measure: it is asked for because nobody wants to wait yet."""
@@ -103,10 +103,18 @@ class Estimate:
         return "\n".join(lines)
 
 
-def estimate_plan(arguments: Mapping[str, Any], folder: Path, *, workers: int | None, memory: float | None) -> Estimate:
-    """Plan without training, then price every (task, model) by recorded cells or by one epoch of one seed."""
-    workbench, plan = planned(arguments)
-    done, recorded = _recorded(folder, plan)
+def estimate_plan(config: RunConfig) -> Estimate:
+    """Plan without training, then price every (task, model) by recorded cells or by one epoch of one seed.
+
+    With seeds ``"auto"`` the whole budget is priced: what is saved depends on the scores.
+    """
+    with mirrored(config):
+        return _estimated(config, *resolve(config).plan())
+
+
+def _estimated(config: RunConfig, workbench: Workbench, plan: Plan) -> Estimate:
+    workers, memory = config.workers, config.memory
+    done, recorded = _recorded(config.folder(), plan)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in plan.cells:
         groups.setdefault((cell.task, cell.model), []).append(cell)
@@ -123,23 +131,6 @@ def estimate_plan(arguments: Mapping[str, Any], folder: Path, *, workers: int | 
         finished = sum(cell.key in done for cell in cells)
         pairs.append(PairCost(task, model, len(cells), finished, *prices[task, model]))
     return Estimate(tuple(pairs), workers or default_workers(Limits(memory_mb=memory)), memory)
-
-
-def planned(arguments: Mapping[str, Any]) -> tuple[Workbench, Plan]:
-    """The plan that `run_benchmark` would make of the same arguments."""
-    tasks = choose_tasks(arguments.get("category"), arguments.get("tasks"), arguments.get("task_type"), None)
-    workbench = Workbench(
-        {task.name: task for task in tasks}, _specs(arguments["models"], None), str(arguments.get("root"))
-    )
-    overrides = _overrides(arguments.get("protocol"), int(arguments["hidden_channels"]), arguments.get("device"))
-    seeds = choose_seeds(arguments.get("seeds"), None)
-    return workbench, make_plan(
-        workbench,
-        seeds,
-        protocol=overrides,
-        epochs=arguments.get("epochs"),
-        model_protocol=arguments.get("model_protocol"),
-    )
 
 
 def _recorded(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str], tuple[int, float, float]]]:

@@ -1,0 +1,280 @@
+"""The settings of a run, each declared once: TOML keys, command-line options and keywords derive from here."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
+
+from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz._core.paths import slug
+from graphnetz._core.registry import Registry
+from graphnetz._core.text import parse_budget
+from graphnetz.records.protocol import LIMITS, Protocol
+
+DEFAULT_MODELS = (
+    "GCN", "GAT", "GraphSAGE", "GraphTransformer", "GIN", "MLP", "Majority", "DegreeProduct", "FeatureOnly",
+)  # fmt: skip
+"""Five architectures, and what each of them must beat."""
+
+DEFAULT_SEEDS = 10
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named protocol: its settings, and the models that are run under it when none is named."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    models: tuple[str, ...] = DEFAULT_MODELS
+
+
+PROTOCOLS: Registry[Preset] = Registry(
+    "protocol", entry_points="graphnetz.protocols", homes=("graphnetz.papers.graphnetz",)
+)
+"""What ``protocol="name"`` stands for; single settings win over it."""
+
+PROTOCOLS.add("default", Preset())
+
+
+def _numbers(value: Any) -> Any:
+    """Read ``"10,10"`` as a list; what is a list already stays one."""
+    if not isinstance(value, str):
+        return list(value)
+    try:
+        return [int(part) for part in value.split(",")]
+    except ValueError:
+        raise ValueError("it takes whole numbers such as 10,10") from None
+
+
+def _seeds(value: Any) -> Any:
+    """Read a count, a list or ``"auto"``; refuse what would not be paired runs."""
+    if value == "auto":
+        return value
+    try:
+        counted = isinstance(value, int | str) and "," not in str(value)
+        listed = value.split(",") if isinstance(value, str) else [value] if counted else value
+        chosen = [int(part) for part in listed if str(part).strip()]
+    except (TypeError, ValueError):
+        raise ValueError('it takes a count, a list such as 0,1,5, or "auto"') from None
+    if not chosen or (counted and chosen[0] < 1):
+        raise ValueError("seeds is empty. Give at least one seed, for instance range(10)")
+    if len(set(chosen)) != len(chosen):
+        raise ValueError(f"Duplicate seeds in {chosen}. A repeated seed is not a new run")
+    if min(chosen) < 0:
+        raise ValueError("Seeds must not be negative")
+    return chosen[0] if counted else chosen
+
+
+def _known_protocol(value: str) -> str:
+    if value not in PROTOCOLS:
+        raise ValueError(f"known are {', '.join(PROTOCOLS)}")
+    return value
+
+
+def _known_test(value: str) -> str:
+    from graphnetz.stats import PAIRED_TESTS  # scipy, which reading a configuration need not import
+
+    if value not in PAIRED_TESTS:
+        raise ValueError(f"Unknown pairwise method {value!r}. Known: {', '.join(PAIRED_TESTS)}")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(str)]
+Names = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else list(value))]
+Numbers = Annotated[list[int], BeforeValidator(_numbers)]
+Seeds = Annotated[int | list[int] | Literal["auto"], BeforeValidator(_seeds)]
+Count = Annotated[int, BeforeValidator(parse_budget)]
+
+
+def _setting(group: str, default: Any, text: str, **limits: float) -> Any:
+    fresh: dict[str, Any] = {"default_factory": list} if default == [] else {"default": default}
+    return Field(**fresh, description=text, json_schema_extra={"group": group}, **limits)  # type: ignore[call-overload]
+
+
+GROUPS = (
+    "What is run", "Your own graph", "Seeds", "Statistics", "Training", "Cells and machines", "Places", "What is kept"
+)  # fmt: skip
+"""What a setting is part of, in the order of help texts and of the reference."""
+
+_run, _own, _seed, _stat, _train, _cells, _place, _keep = (functools.partial(_setting, group) for group in GROUPS)
+
+_SPELT: Mapping[str, Any] = {"fanouts": Numbers, "budget": Count, "schedule": Mapping[str, float]}
+"""Fields of `Protocol` that a file or a command line writes otherwise than Python."""
+
+
+def _training() -> Iterator[tuple[str, Any]]:
+    hints = get_type_hints(Protocol)
+    for item in dataclasses.fields(Protocol):
+        kind = _SPELT.get(item.name, hints[item.name])
+        yield item.name, (kind | None, _train(None, item.metadata["text"], **item.metadata["limits"]))
+
+
+_Training: Any = create_model("_Training", **dict(_training()))
+
+
+class RunConfig(_Training):  # type: ignore[misc]
+    """Everything a run can be told. ``None`` means: the default of the suite, task or engine.
+
+    The fields of `Protocol` are settings too. A new setting is one line here (or there); its key in a
+    configuration file, its option of ``graphnetz run`` and its keyword of `run_benchmark` follow.
+
+    Examples
+    --------
+    >>> RunConfig.read({"task": "cora", "seeds": 3, "lr": 0.001}).seed_list()
+    [0, 1, 2]
+    >>> RunConfig.read({"timeout": 0})
+    Traceback (most recent call last):
+        ...
+    graphnetz._core.errors.UsageError: The setting 'timeout' is wrong: timeout must be above 0 (got 0).
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    suite: str | None = _run(None, "A named suite of tasks (see 'graphnetz list suites').")
+    size: str | None = _run(None, "Size of the suite's data, where it has several, such as 'small'.")
+    category: str | None = _run(None, "All curated tasks of a category.")
+    task: Names = _run([], "A task by name; repeat for several.")
+    task_type: str | None = _run(None, "Keep only tasks of this type; with a graph of your own: what to predict.")
+    model: Names = _run([], "A model by name; repeat for several.")
+    graph: Text | None = _own(None, "Edges as CSV (source, target), GraphML, GML or npz.")
+    labels: Text | None = _own(None, "Classes of its nodes: CSV with the columns node and label.")
+    features: Text | None = _own(None, "Numbers of its nodes: CSV with the column node and one column per feature.")
+    seeds: Seeds | None = _seed(None, "How many seeds (10: seeds 0 to 9), a list such as 0,1,5, or auto.")
+    seed: int | None = _seed(None, "One seed, instead of several.", ge=0)
+    precision: float | None = _seed(None, "With seeds auto: the largest difference that does not matter.", gt=0)
+    max_seeds: int | None = _seed(None, "With seeds auto: the most per model and task, 30 unless told otherwise.", ge=5)
+    metric: str | None = _stat(None, "Headline metric, one of the task type's, instead of each task's own.")
+    pairwise_method: Annotated[str, BeforeValidator(_known_test)] | None = _stat(
+        None, "Paired test of the report: t or wilcoxon (see 'graphnetz list tests')."
+    )
+    protocol: Annotated[str, BeforeValidator(_known_protocol)] = _train(
+        "default", "Named protocol: 'default', or 'paper' for that of GraphNetz."
+    )
+    device: Text = _train("auto", Protocol.__dataclass_fields__["device"].metadata["text"])
+    workers: int | None = _cells(None, "Cells at a time; default: one per core.", ge=1)
+    backend: str = _cells("local", "Executor: local, serial or ray.")
+    address: str | None = _cells(None, "Address of a Ray cluster.")
+    gpus: float | None = _cells(None, "Graphics processors per cell on Ray, 0.25 for a share.", ge=0)
+    timeout: float | None = _cells(None, "Seconds a cell may take.", gt=0)
+    memory: float | None = _cells(None, "Megabytes a cell may use.", gt=0)
+    mirror: Text | None = _place(None, "Folder or URL asked for datasets before the network.")
+    root: Text = _place("data/benchmark", "Where datasets are kept.")
+    out: Text | None = _place(None, "Run folder; an existing one is resumed.")
+    save_predictions: bool = _keep(False, "Keep test-set outputs.")
+    save_weights: bool = _keep(False, "Keep trained weights.")
+    log: Names = _keep([], "Also log cells to tensorboard[:DIR], mlflow[:ADDRESS] or wandb[:PROJECT].")
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> RunConfig:
+        """Validate settings; what is wrong is one sentence that names the key."""
+        given = {key: value for key, value in values.items() if value is not None}
+        for key in given:
+            if key not in cls.model_fields:
+                raise unknown_name("configuration key", key, cls.model_fields)
+        try:
+            found: RunConfig = cls(**given)
+        except ValidationError as error:
+            raise _sentence(error.errors()[0]) from None
+        return found
+
+    @model_validator(mode="after")
+    def _together(self) -> RunConfig:
+        """Refuse settings that contradict each other, and files that nothing would read."""
+        stray = [name for name in ("labels", "features") if getattr(self, name) is not None]
+        if stray and self.graph is None:
+            raise UsageError(f"--{stray[0]} describes the nodes of a graph: give --graph with an edge list as well.")
+        others = [name for name in ("suite", "category", "task") if getattr(self, name)]
+        if self.graph is not None and others:
+            raise UsageError(f"--graph and --{others[0]} exclude each other. Give one of them.")
+        if self.category is not None and len(others) > 1:
+            raise UsageError(f"--{others[0]} and --{others[1]} exclude each other. Give one of them.")
+        if self.seed is not None and self.seeds is not None:
+            raise UsageError("--seed and --seeds exclude each other. Give one of them.")
+        if self.budget is not None and self.asks_for_width:
+            raise UsageError("--budget and --hidden-channels exclude each other: a budget chooses the width.")
+        return self
+
+    @property
+    def asks_for_width(self) -> bool:
+        """Whether a width other than the usual one is wanted; first-edition folders write the usual one down."""
+        return self.hidden_channels not in (None, Protocol.hidden_channels)
+
+    def seed_list(self) -> list[int] | str | None:
+        """The seeds that are asked for: a count N means 0..N-1, ``"auto"`` stays; None leaves them to the suite."""
+        if self.seed is not None:
+            return [self.seed]
+        return list(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    def models(self) -> list[str]:
+        """The chosen models, or those of the named protocol."""
+        return self.model or list(PROTOCOLS[self.protocol].models)
+
+    def folder(self) -> Path:
+        """The run folder: as told, or named after what is run."""
+        named = self.suite or self.category or (slug(Path(self.graph).stem) if self.graph else None)
+        name = named or ("-".join(self.task[:3]) if self.task else "default")
+        return Path(self.out) if self.out else Path("runs") / name
+
+    def overrides(self) -> dict[str, Any]:
+        """Protocol settings: those of the named protocol, then those that were given."""
+        names = [name for name in _Training.model_fields if name != "device"]
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {**PROTOCOLS[self.protocol].settings, **given}
+
+
+def describe(item: Any) -> str:
+    """Return what a setting means and which values it takes, for help texts and the reference.
+
+    Examples
+    --------
+    >>> describe(RunConfig.model_fields["timeout"])
+    'Seconds a cell may take (above 0).'
+    """
+    limits = [f"{words} {bound:g}" for part in item.metadata for kind, (words, _) in LIMITS.items()
+              if (bound := getattr(part, kind, None)) is not None]  # fmt: skip
+    text = str(item.description).rstrip(".")
+    return f"{text} ({', '.join(limits)})." if limits else f"{text}."
+
+
+_LIMIT_OF = {"greater_than_equal": "ge", "greater_than": "gt", "less_than_equal": "le"}
+
+
+def _sentence(error: Any) -> UsageError:
+    """Say what is wrong with one setting, in the same words at every door."""
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, UsageError) and not error["loc"]:
+        return cause  # a sentence of ours about two settings at once
+    key = str(error["loc"][0]) if error["loc"] else ""
+    limit = _LIMIT_OF.get(error["type"])
+    if limit is not None:
+        words = f"{key} must be {LIMITS[limit][0]} {error['ctx'][limit]:g}"
+    elif error["type"] == "literal_error":
+        words = f"{key} must be {error['ctx']['expected']}"
+    else:
+        words = str(cause or error["msg"]).rstrip(".")
+    return UsageError(f"The setting {key!r} is wrong: {words} (got {error['input']!r}).")
+
+
+def load_config(path: str | Path | None, flags: Mapping[str, Any]) -> RunConfig:
+    """Read a TOML file, let flags win, and validate; the error names the key.
+
+    Examples
+    --------
+    >>> load_config(None, {"task": ["cora"], "epochs": "20"}).epochs
+    20
+    """
+    values: dict[str, Any] = {}
+    if path is not None:
+        try:
+            values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UsageError(f"Cannot read the configuration {str(path)!r}: {error.strerror}.") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{str(path)!r} is not valid TOML: {error}.") from error
+    return RunConfig.read(values | {key: value for key, value in flags.items() if value is not None and value != []})
