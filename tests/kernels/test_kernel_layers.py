@@ -121,12 +121,12 @@ def test_receptive_field_takes_masks_and_refuses_repetitions():
 
 def test_unsupported_settings_run_the_layer_itself():
     edge_index, x = random_edges(9, 20), features(9, 4, 0)
-    hooked, improved = make("gcn", 4), GCNConv(4, 3, improved=True).double()
+    hooked, kept = make("gcn", 4), GCNConv(4, 3, cached=True).double()
     calls = []
     hooked.register_forward_hook(lambda *_: calls.append(1))
     lazy = GCNConv(-1, 3).double()
     edged = GATConv(4, 3, edge_dim=2).double()
-    assert not any(gk.supports(conv) for conv in (hooked, improved, lazy, edged, torch.nn.Linear(2, 2)))
+    assert not any(gk.supports(conv) for conv in (hooked, kept, lazy, edged, torch.nn.Linear(2, 2)))
     torch.testing.assert_close(gk.message_passing(hooked, x, edge_index), hooked(x, edge_index), **EXACT)
     assert len(calls) == 2
     torch.testing.assert_close(gk.message_passing(lazy, x, edge_index), lazy(x, edge_index), **EXACT)

@@ -26,17 +26,8 @@ if TYPE_CHECKING:
         spmm,
         sum_aggregate,
     )
-    from graphnetz.kernels.layers import (
-        can_restrict,
-        gat_conv,
-        gcn_conv,
-        gin_conv,
-        message_passing,
-        propagated_features,
-        sage_conv,
-        supports,
-        transformer_conv,
-    )
+    from graphnetz.kernels.known import can_restrict, message_passing, supports
+    from graphnetz.kernels.layers import propagated_features
     from graphnetz.kernels.receptive import ReceptiveField, at_layer, receptive_field
     from graphnetz.kernels.runtime import (
         enabled,
@@ -64,17 +55,8 @@ _HOME = {
         "spmm",
         "sum_aggregate",
     ),
-    "layers": (
-        "can_restrict",
-        "gat_conv",
-        "gcn_conv",
-        "gin_conv",
-        "message_passing",
-        "propagated_features",
-        "sage_conv",
-        "supports",
-        "transformer_conv",
-    ),
+    "known": ("can_restrict", "message_passing", "supports"),
+    "layers": ("propagated_features",),
     "receptive": ("ReceptiveField", "at_layer", "receptive_field"),
     "runtime": ("enabled", "is_enabled", "load", "reuse_memory", "set_enabled", "torch_dropout_stream", "usable"),
     "structure": ("Structure", "TensorCache", "structure_of"),
@@ -98,11 +80,8 @@ __all__ = [
     "enabled",
     "ends_sum",
     "gat_attention",
-    "gat_conv",
     "gated_mean",
     "gcn_aggregate",
-    "gcn_conv",
-    "gin_conv",
     "hits_at_k",
     "input_features",
     "is_enabled",
@@ -121,7 +100,6 @@ __all__ = [
     "roc_auc",
     "roc_auc_pairs",
     "row_sum",
-    "sage_conv",
     "set_enabled",
     "sparse_linear",
     "spmm",
@@ -129,7 +107,6 @@ __all__ = [
     "sum_aggregate",
     "supports",
     "torch_dropout_stream",
-    "transformer_conv",
     "usable",
 ]
 

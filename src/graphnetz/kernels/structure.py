@@ -128,6 +128,16 @@ class Structure:
         return torch.from_numpy(self.indices.astype(np.int64)), torch.from_numpy(self.destinations.astype(np.int64))
 
     @cached_property
+    def sorted_edges(self) -> Tensor:
+        """The arcs in CSR order as an edge index."""
+        return torch.stack(self.coo)
+
+    @cached_property
+    def messages(self) -> Structure:
+        """The arcs as sources of their own: aggregates one row per column of the edge index."""
+        return Structure(self.indptr, self.order.astype(self.indices.dtype), self.order, self.num_arcs)
+
+    @cached_property
     def edge_index(self) -> Tensor:
         """The arcs in their original order, as PyG takes them."""
         edges = torch.empty(2, self.num_arcs, dtype=torch.int64)
