@@ -5,6 +5,7 @@ Wherever a layer, its input or the way it is called is not what the kernels comp
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -21,6 +22,7 @@ from graphnetz.kernels.structure import Structure, structure_of
 
 Conv = Any
 UNKNOWN = "the kernels do not know this layer"
+OFF = "the kernels are switched off"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class Layer:
         Those of them that ``run`` takes.
     sparse, restrict
         Whether ``run`` takes features that are mostly zeros, and structures with fewer destinations than sources.
+    streams
+        Whether ``run`` never holds one row per arc.
+    nested
+        Whether the layer has a network of its own inside.
     """
 
     run: Callable[..., Tensor | str]
@@ -51,6 +57,8 @@ class Layer:
     edged: Callable[[Conv], bool] | None = None
     sparse: bool = True
     restrict: bool = False
+    streams: bool = True
+    nested: bool = False
 
 
 def message_passing(
@@ -97,13 +105,13 @@ def compute(conv: Conv, x: Any, edges: Any, *, constant: bool = False, **options
     if layer is None:
         return UNKNOWN
     if not usable(x):
-        return "its input is not a plain float tensor on the CPU" if is_enabled() else "the kernels are switched off"
+        return "its input is not a plain float tensor on the CPU" if is_enabled() else OFF
     unknown = options.keys() - layer.options
     if unknown:
         return f"it was called with {', '.join(sorted(unknown))}"
     if not supports(conv, edges="edge_attr" in options):
         return "it has hooks or a setting that the kernels do not compute"
-    weight = conv.get_parameter(layer.weight) if layer.weight else None
+    weight = operator.attrgetter(layer.weight)(conv) if layer.weight else None
     if len(x.shape) != 2 or (weight is not None and (weight.dtype != x.dtype or weight.device.type != "cpu")):
         return "its input is not a matrix of the type of its weights"
     if not isinstance(edges, Structure):
@@ -129,6 +137,11 @@ def _layer(conv: Conv) -> Layer | None:
     return LAYERS.get(type(conv).__name__) if type(conv).__module__.startswith("torch_geometric.nn.conv") else None
 
 
+def is_known(conv: Conv) -> bool:
+    """Whether ``conv`` is a layer that the kernels know, whatever its setting."""
+    return _layer(conv) is not None
+
+
 def supports(conv: Conv, *, edges: bool = False) -> bool:
     """Return whether ``conv`` is a layer, in a setting, that the kernels compute, with edge attributes or without.
 
@@ -137,7 +150,8 @@ def supports(conv: Conv, *, edges: bool = False) -> bool:
     layer = _layer(conv)
     if layer is None or conv.flow != "source_to_target" or conv.explain or conv.decomposed_layers != 1:
         return False
-    if conv.node_dim not in (-2, 0) or any(getattr(conv, name, None) for name in _HOOKS):
+    state = vars(conv)
+    if conv.node_dim not in (-2, 0) or any(map(state.get, _HOOKS)):
         return False
     return (layer.edged or layer.check)(conv) if edges else layer.check(conv)
 
@@ -265,7 +279,7 @@ LAYERS: dict[str, Layer] = {
         layers.transformer_conv, _check_transformer, "lin_key.weight", _LATER, _ATTRIBUTES,
         _check_edged_transformer, restrict=True,
     ),
-    "GINConv": Layer(layers.gin_conv, _check_gin, "", ("size",), restrict=True),
+    "GINConv": Layer(layers.gin_conv, _check_gin, "", ("size",), restrict=True, nested=True),
     "GraphConv": Layer(
         wider.graph_conv, _check_graph, "lin_rel.weight", ("edge_weight", "size"), _WEIGHT
     ),
@@ -274,10 +288,11 @@ LAYERS: dict[str, Layer] = {
         wider.cheb_conv, _check_cheb, "lins.0.weight", ("edge_weight", "batch", "lambda_max"),
         _WEIGHT | {"batch", "lambda_max"},
     ),
-    "GATv2Conv": Layer(wider.gatv2_conv, _check_gatv2, "lin_l.weight", _LATER),
+    "GATv2Conv": Layer(wider.gatv2_conv, _check_gatv2, "lin_l.weight", _LATER, streams=False),
     "GINEConv": Layer(
-        wider.gine_conv, _check_gine, "", ("edge_attr", "size"), _ATTRIBUTES, _check_gine, sparse=False
+        wider.gine_conv, _check_gine, "", ("edge_attr", "size"), _ATTRIBUTES, _check_gine, sparse=False,
+        streams=False, nested=True,
     ),
-    "EdgeConv": Layer(wider.edge_conv, _check_edge, "", sparse=False),
-    "PNAConv": Layer(wider.pna_conv, _check_pna, "pre_nns.0.0.weight", ("edge_attr",), sparse=False),
+    "EdgeConv": Layer(wider.edge_conv, _check_edge, "", sparse=False, streams=False, nested=True),
+    "PNAConv": Layer(wider.pna_conv, _check_pna, "pre_nns.0.0.weight", ("edge_attr",), sparse=False, nested=True),
 }  # fmt: skip

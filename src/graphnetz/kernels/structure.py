@@ -43,6 +43,11 @@ class TensorCache:
         slots[key] = (weakref.ref(tensor, forget), state, values)
         return values
 
+    def peek(self, tensor: Tensor) -> dict[Any, Any]:
+        """Return what is kept for ``tensor`` without making a place for it."""
+        found = self._slots.get(id(tensor))
+        return self.slot(tensor) if found is not None and found[0]() is tensor else {}
+
     def __len__(self) -> int:
         return len(self._slots)
 

@@ -106,11 +106,21 @@ def both_frame(t: Sequence[Comparison], w: Sequence[Comparison]) -> pd.DataFrame
     )
 
 
-_COSTS = ("task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean")
+_COSTS = (
+    "task",
+    "model",
+    "cells",
+    "seconds_mean",
+    "seconds_total",
+    "peak_memory",
+    "parameters",
+    "epochs_mean",
+    "layers",
+)
 
 
 def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
-    """Seconds, largest peak memory, parameters and epochs per (task, model)."""
+    """Seconds, largest peak memory, parameters, epochs and layers that ran in kernels per (task, model)."""
     groups: dict[tuple[str, str], list[CellResult]] = {}
     for result in results:
         groups.setdefault((result.task, result.model), []).append(result)
@@ -129,6 +139,7 @@ def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
                 max(memory, default=_NAN),
                 max((c.parameters for c in done), default=0),
                 sum(c.epochs for c in done) / len(done) if done else _NAN,
+                "; ".join(dict.fromkeys(c.layers for c in done if c.layers)),
             )
         )
     return pd.DataFrame(rows, columns=list(_COSTS))

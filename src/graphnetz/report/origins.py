@@ -80,8 +80,11 @@ def _costs(report: BenchmarkReport) -> Table:
         "Peak MB",
         "Parameters",
         "Epochs",
+        "Layers in kernels",
     )
-    names = ("task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean")
+    names = (
+        "task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean", "layers",
+    )  # fmt: skip
     values = {name: costs[name].tolist() for name in names}
     values["peak_memory"] = [round(value / 1e6, 1) for value in values["peak_memory"]]
     return Table(columns, tuple(zip(*(values[name] for name in names), strict=True)))

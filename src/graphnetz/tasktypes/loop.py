@@ -59,13 +59,17 @@ def _quick(parameters: list[nn.Parameter]) -> bool:
 
 @dataclass
 class Fit:
-    """What training gave: per-epoch history, and the outputs and metrics of the selected epoch."""
+    """What training gave: per-epoch history, and the outputs and metrics of the selected epoch.
+
+    ``layers`` says which layers of the model ran in the kernels.
+    """
 
     history: dict[str, list[float]]
     metrics: dict[str, float] = field(default_factory=dict)
     scores: dict[str, np.ndarray] = field(default_factory=dict)
     epochs: int = 0
     best_epoch: int | None = None
+    layers: str = ""
 
 
 def fit(
@@ -79,8 +83,9 @@ def fit(
 ) -> Fit:
     """Train ``model`` and evaluate it as ``protocol`` says.
 
-    Validation and test come from the same forward pass. ``selection="last"`` reports the final
-    epoch, ``"best_val"`` the epoch with the best validation value of the headline metric; the test
+    Graphs of validation and test are never in one batch; nodes and pairs of one graph are read off one pass
+    over that graph, which is the same for both. ``selection="last"`` reports the final epoch, ``"best_val"``
+    the epoch with the best validation value of the headline metric; the test
     value is never consulted for either.
     """
     with _uninitialised_memory():

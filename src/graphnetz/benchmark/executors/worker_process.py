@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from graphnetz._core import malloc
 from graphnetz.benchmark.environment import environment_key
 from graphnetz.benchmark.executors import isolation, memory
 from graphnetz.benchmark.executors.base import Limits, RunOne
@@ -58,6 +59,7 @@ def serve(descriptor: int, load: Callable[[], RunOne], *, parent: int, limits: L
         isolation.own_group()
         isolation.die_with(parent)
         isolation.silence()
+        malloc.reuse_memory()  # in this process only: the driver may be a user's own program
         _loop(Channel(socket.socket(fileno=descriptor)), load, limits)
     except BrokenChannelError:
         pass
