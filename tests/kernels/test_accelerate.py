@@ -12,6 +12,7 @@ from kernel_graphs import NAMES, features, gradients, make, random_edges
 from torch import nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
+from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.nn import (
     ChebConv,
     GATConv,
@@ -201,16 +202,15 @@ def test_steps_aside(case, calls):
 
 
 def test_steps_aside_while_explaining(calls):
-    conv, x = noisy(GATConv(5, 3)), features(12, 5, 0)
+    conv, x, mask = noisy(GCNConv(5, 3)), features(12, 5, 0), nn.Parameter(torch.rand(40).double())
+    set_masks(conv, mask, EDGES)
+    want = conv(x, EDGES)
+    clear_masks(conv)
     with gk.accelerate(conv) as report:
-        conv.explain, conv._edge_mask, conv._apply_sigmoid = True, torch.rand(52).double(), True
-        conv._loop_mask = torch.ones(52, dtype=torch.bool)
-        try:
-            want = type(conv).forward(conv, x, EDGES)
-            torch.testing.assert_close(conv(x, EDGES), want, **EXACT)
-        finally:
-            conv.explain = False
-    assert (calls, str(report)[:6]) == ([], "0 of 1")
+        set_masks(conv, mask, EDGES)
+        torch.testing.assert_close(conv(x, EDGES), want, **EXACT)
+        clear_masks(conv)
+    assert (calls, report.in_kernels, report.layers[0].plain) == ([], 0, 1)
 
 
 @pytest.mark.parametrize(
