@@ -18,6 +18,7 @@ the pair decoder and the sorted ROC-AUC.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import statistics
 import time
@@ -28,9 +29,11 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_geometric.data import Data
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv, TransformerConv
 
 from graphnetz import kernels as gk
+from graphnetz._core.malloc import reuse_memory
 
 ACTIVATION: dict[str, Callable[[Tensor], Tensor]] = {"gcn": F.relu, "sage": F.relu, "gat": F.elu, "transformer": F.relu}
 INPUT_DROPOUT = {"gat": 0.6}
@@ -66,20 +69,6 @@ class Plain(nn.Module):
         return self.convs[1](x, graph)
 
 
-class Fast(Plain):
-    def __init__(self, name: str, width: int, out: int) -> None:
-        super().__init__(name, width, out)
-        gk.column_major_(self.convs[0])
-
-    def forward(self, x, graph) -> Tensor:
-        p = INPUT_DROPOUT.get(self.name, 0.0)
-        x = gk.dropout(gk.input_features(x), p, training=self.training)
-        x = gk.message_passing(self.convs[0], x, gk.at_layer(graph, 0), constant=p == 0.0 or not self.training)
-        drop = gk.elu_dropout if self.name == "gat" else gk.relu_dropout
-        x = drop(x, HIDDEN_DROPOUT.get(self.name, 0.0), training=self.training)
-        return gk.message_passing(self.convs[1], x, gk.at_layer(graph, 1))
-
-
 def cora_like(rng: np.random.Generator) -> dict[str, Tensor]:
     nodes, width = 2708, 1433
     half = rng.integers(0, nodes, (2, 5278))
@@ -113,7 +102,7 @@ def node_epoch(model: Plain, data: dict[str, Tensor], optimiser: torch.optim.Opt
     model.train()
     optimiser.zero_grad()
     if fast:
-        out = model(data["field_x"], data["field"])
+        out = model(data["field_x"], data["field"].edges(list(model.convs)))
         loss = F.cross_entropy(out, data["y"][data["train"]])
     else:
         out = model(data["x"], data["edge_index"])
@@ -158,20 +147,23 @@ def measure(workload: str, name: str, *, epochs: int, repeats: int) -> tuple[flo
     data = build(np.random.default_rng(0))
     if "train" in data:
         field = gk.receptive_field(data["edge_index"], data["train"], num_layers=2, num_nodes=data["x"].size(0))
-        data["field"], data["field_x"] = field, field.rows(gk.input_features(data["x"]))
+        data["field"], data["field_x"] = field, field.inputs(gk.input_features(data["x"]))
     sides = []
-    for fast in (False, True):
-        model = (Fast if fast else Plain)(name, data["x"].size(1), out)
-        optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4, fused=fast)
-        sides.append((model, optimiser, fast))
-        epoch(model, data, optimiser, fast)  # compiles, sorts, allocates
     times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeats):
-        for model, optimiser, fast in sides:
-            started = time.process_time()
-            for _ in range(epochs):
-                epoch(model, data, optimiser, fast)
-            times[fast].append((time.process_time() - started) / epochs * 1e3)
+    with contextlib.ExitStack() as stack:
+        for fast in (False, True):
+            model = Plain(name, data["x"].size(1), out)
+            if fast:
+                stack.enter_context(gk.accelerate(model, Data(x=data["x"])))
+            optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4, fused=fast)
+            sides.append((model, optimiser, fast))
+            epoch(model, data, optimiser, fast)  # compiles, sorts, allocates
+        for _ in range(repeats):
+            for model, optimiser, fast in sides:
+                started = time.process_time()
+                for _ in range(epochs):
+                    epoch(model, data, optimiser, fast)
+                times[fast].append((time.process_time() - started) / epochs * 1e3)
     return statistics.median(times[0]), statistics.median(times[1])
 
 
@@ -186,7 +178,7 @@ def main() -> None:
     torch.set_num_threads(1)
     gk.load()
     if options.reuse_memory:
-        gk.reuse_memory()
+        reuse_memory()
     print(f"{'workload':9s}{'model':13s}{'plain ms':>10s}{'kernels ms':>12s}{'ratio':>8s}")
     for workload in options.workload or WORKLOADS:
         for name in options.model or ACTIVATION:

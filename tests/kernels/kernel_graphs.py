@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 import torch
 from hypothesis import strategies as st
-from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, TransformerConv
+from torch_geometric.nn import (
+    MLP,
+    ChebConv,
+    EdgeConv,
+    GATConv,
+    GATv2Conv,
+    GCNConv,
+    GINConv,
+    GraphConv,
+    PNAConv,
+    SAGEConv,
+    SGConv,
+    TransformerConv,
+)
 
 # Empty edge lists, isolated nodes, self-loops, repeated arcs, one node: all are in the range.
 graphs = st.integers(1, 9).flatmap(
@@ -37,6 +50,13 @@ def features(n: int, width: int, seed: int, dtype=torch.float64) -> torch.Tensor
     return torch.randn(n, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
 
+DEGREES = torch.tensor([1, 4, 3, 2])
+
+
+def _pair_network(width: int, out: int) -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(2 * width, out), torch.nn.ReLU(), torch.nn.Linear(out, out))
+
+
 def convs(width: int, out: int = 3, dropout: float = 0.0) -> dict:
     wide = 2 * (width + 1)  # heads wide enough for attention over the features themselves
     mlp = torch.nn.Sequential(torch.nn.Linear(width, out), torch.nn.ReLU(), torch.nn.Linear(out, out))
@@ -57,6 +77,26 @@ def convs(width: int, out: int = 3, dropout: float = 0.0) -> dict:
         "transformer narrow": TransformerConv(width, wide, heads=3, dropout=dropout),
         "transformer narrow mean": TransformerConv(width, wide, heads=2, concat=False, bias=False, dropout=dropout),
         "gin": GINConv(mlp, train_eps=True),
+        "gcn improved": GCNConv(width, out, improved=True),
+        "graph": GraphConv(width, out),
+        "graph mean": GraphConv(width, out, aggr="mean", bias=False),
+        "graph max": GraphConv(width, out, aggr="max"),
+        "sg": SGConv(width, out, K=2),
+        "sg bare": SGConv(width, 9, K=3, add_self_loops=False, bias=False),
+        "cheb": ChebConv(width, out, K=3),
+        "cheb walk": ChebConv(width, out, K=4, normalization="rw", bias=False),
+        "cheb one": ChebConv(width, out, K=1),
+        "cheb two": ChebConv(width, out, K=2),
+        "gatv2": GATv2Conv(width, out, heads=4, dropout=dropout),
+        "gatv2 mean": GATv2Conv(width, out, heads=2, concat=False, share_weights=True, residual=True, dropout=dropout),
+        "gatv2 bare": GATv2Conv(width, out, add_self_loops=False, bias=False),
+        "edge": EdgeConv(_pair_network(width, out)),
+        "edge mean": EdgeConv(_pair_network(width, out), aggr="mean"),
+        "edge sum": EdgeConv(MLP([2 * width, out, out], norm="layer_norm"), aggr="add"),
+        "pna": PNAConv(width, 4, ["mean", "max", "min", "std"], ["identity", "amplification", "attenuation"], DEGREES),
+        "pna towers": PNAConv(
+            width, 4, ["sum", "var"], ["linear", "inverse_linear"], DEGREES, towers=2, post_layers=2, train_norm=True
+        ),
     }
 
 

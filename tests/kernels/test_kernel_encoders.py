@@ -40,15 +40,16 @@ def outcome(model, kind, dtype, *, fast, prepare=lambda dataset: dataset):
         split = task.split(prepare(graphs.EXAMPLES[kind]()), 0)
         torch.manual_seed(1)
         built = MODELS[model].build(kind, split.dims, 8).to(getattr(torch, dtype))
-        scores = evaluate(task, built, split)
-        built.train()
-        torch.manual_seed(2)
-        batch = next(iter(task.batches(split, 8)))
-        torch.manual_seed(3)
-        own = getattr(built, "training_loss", None)
-        loss = task.loss(built, split, batch) if own is None else own(batch)
-        parameters = [p for p in built.parameters() if p.requires_grad]
-        grads = torch.autograd.grad(loss, parameters, allow_unused=True)
+        with gk.accelerate(built, split.data):
+            scores = evaluate(task, built, split)
+            built.train()
+            torch.manual_seed(2)
+            batch = next(iter(task.batches(split, 8)))
+            torch.manual_seed(3)
+            own = getattr(built, "training_loss", None)
+            loss = task.loss(built, split, batch) if own is None else own(batch)
+            parameters = [p for p in built.parameters() if p.requires_grad]
+            grads = torch.autograd.grad(loss, parameters, allow_unused=True)
     return loss.detach(), grads, scores
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import torch
 from kernel_graphs import features, make, random_edges
 
 from graphnetz import kernels as gk
-from graphnetz.kernels import layers
+from graphnetz.kernels import known
 
 EDGES = random_edges(8, 24)
 
@@ -23,7 +24,8 @@ def forbidden(monkeypatch):
     def refuse(*_args, **_kwargs):
         raise AssertionError("a kernel ran")
 
-    monkeypatch.setattr(layers, "FAST_LAYERS", dict.fromkeys(layers.FAST_LAYERS, refuse))
+    refusing = {name: dataclasses.replace(layer, run=refuse) for name, layer in known.LAYERS.items()}
+    monkeypatch.setattr(known, "LAYERS", refusing)
 
 
 def test_the_fixture_notices_a_kernel(forbidden):

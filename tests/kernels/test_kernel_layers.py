@@ -60,7 +60,7 @@ def test_sparse_features_give_the_same(name, layout, column_major):
     torch.testing.assert_close(sparse.to_dense(), dense, **EXACT)
     conv = make(name, 40)
     if column_major:
-        gk.column_major_(conv)
+        assert all(gk.column_major_(weight) for weight in conv.parameters() if weight.dim() == 2)
     assert_same(conv, dense, random_edges(30, 90), fast_x=sparse)
 
 
@@ -101,7 +101,7 @@ def test_receptive_field_gives_the_rows_of_the_full_pass(name, sparse):
     field = gk.receptive_field(edge_index, seeds, num_layers=2, num_nodes=50)
     rows = field.rows(gk.SparseFeatures.from_dense(x) if sparse else x)
     hidden = gk.message_passing(conv1, rows, field.structures[0]).relu()
-    got = gk.message_passing(conv2, hidden, gk.at_layer(field, 1))
+    got = gk.message_passing(conv2, hidden, field.structures[1])
     want = conv2(conv1(x, edge_index).relu(), edge_index)[seeds]
     torch.testing.assert_close(got, want, **EXACT)
     inputs = [*conv1.parameters(), *conv2.parameters()]
@@ -121,12 +121,12 @@ def test_receptive_field_takes_masks_and_refuses_repetitions():
 
 def test_unsupported_settings_run_the_layer_itself():
     edge_index, x = random_edges(9, 20), features(9, 4, 0)
-    hooked, improved = make("gcn", 4), GCNConv(4, 3, improved=True).double()
+    hooked, kept = make("gcn", 4), GCNConv(4, 3, cached=True).double()
     calls = []
     hooked.register_forward_hook(lambda *_: calls.append(1))
     lazy = GCNConv(-1, 3).double()
     edged = GATConv(4, 3, edge_dim=2).double()
-    assert not any(gk.supports(conv) for conv in (hooked, improved, lazy, edged, torch.nn.Linear(2, 2)))
+    assert not any(gk.supports(conv) for conv in (hooked, kept, lazy, edged, torch.nn.Linear(2, 2)))
     torch.testing.assert_close(gk.message_passing(hooked, x, edge_index), hooked(x, edge_index), **EXACT)
     assert len(calls) == 2
     torch.testing.assert_close(gk.message_passing(lazy, x, edge_index), lazy(x, edge_index), **EXACT)

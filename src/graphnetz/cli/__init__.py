@@ -5,6 +5,7 @@ from __future__ import annotations
 
 def main() -> None:
     """Entry point of the ``graphnetz`` command."""
+    import atexit
     import gc
     import sys
 
@@ -16,5 +17,8 @@ def main() -> None:
     from graphnetz.cli.app import run_app
 
     gc.set_threshold(50_000, 20, 20)  # imports make many objects and few cycles: a second less until something runs
+    # Look for garbage once at exit: the interpreter would go through all of torch again and again, for a second.
+    atexit.register(gc.freeze)
+    atexit.register(gc.collect)  # the last one registered is called first
 
     raise SystemExit(run_app())

@@ -22,7 +22,7 @@ from graphnetz.engine.search import SearchSpace
 from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
 from graphnetz.models.budget import budget_notes, width_for
-from graphnetz.records import Cell, CellResult, Predictions, Protocol, Replication, Task
+from graphnetz.records import LAYERS_NOTE, Cell, CellResult, Predictions, Protocol, Replication, Task
 from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
 from graphnetz.tasktypes.loop import evaluate
 from graphnetz.tasktypes.reference import as_published
@@ -98,7 +98,6 @@ class Workbench:
 
     def __call__(self, cell: Cell) -> CellResult:
         """Train one cell. Exceptions of a user's code pass through to the executor, which files them."""
-        kernels.reuse_memory()
         with training_context(cell.seed, threads=cell.protocol.threads, dtype=cell.protocol.dtype):
             split = self.seen_by(cell)
             try:
@@ -124,6 +123,8 @@ class Workbench:
         if self.weights is not None and isinstance(model, nn.Module):
             save_weights(model, Path(self.weights), cell)
         notes = budget_notes(count_parameters(model), cell.protocol.budget)
+        if outcome.layers:
+            notes = (*notes, LAYERS_NOTE + outcome.layers)
         return _named(
             cell, dataclasses.replace(split, notes=(*split.notes, *notes)),
             metrics=outcome.metrics, history=outcome.history, epochs=outcome.epochs, best_epoch=outcome.best_epoch,
@@ -150,13 +151,17 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
     model = build_model(kind, spec, split, protocol)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
-    hook = getattr(model, "fit", None)
-    if callable(hook):
-        hook(split, protocol)
-        scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
-        return _measured(kind, split, scores, history=getattr(model, "history", None)), model
-    trained = as_published(sampled(kind, protocol, model), protocol)
-    return fit(trained, model, split, protocol, keep_best_weights=True), model
+    with kernels.accelerate(model, split.data) as report:
+        hook = getattr(model, "fit", None)
+        if callable(hook):
+            hook(split, protocol)
+            scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
+            outcome = _measured(kind, split, scores, history=getattr(model, "history", None))
+        else:
+            trained = as_published(sampled(kind, protocol, model), protocol)
+            outcome = fit(trained, model, split, protocol, keep_best_weights=True)
+    outcome.layers = str(report)
+    return outcome, model
 
 
 def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
         roc_auc_pairs,
     )
     from graphnetz.kernels.blocks import Blocks, pool
+    from graphnetz.kernels.door import Acceleration, accelerate, restrictable, streams
     from graphnetz.kernels.drop import dropout, elu_dropout, relu_dropout
-    from graphnetz.kernels.features import SparseFeatures, column_major_, input_features, sparse_linear
+    from graphnetz.kernels.features import SparseFeatures, column_major_, input_features, mark_constant, sparse_linear
     from graphnetz.kernels.functions import (
         gcn_aggregate,
         max_aggregate,
@@ -26,36 +27,20 @@ if TYPE_CHECKING:
         spmm,
         sum_aggregate,
     )
-    from graphnetz.kernels.layers import (
-        can_restrict,
-        gat_conv,
-        gcn_conv,
-        gin_conv,
-        message_passing,
-        propagated_features,
-        sage_conv,
-        supports,
-        transformer_conv,
-    )
-    from graphnetz.kernels.receptive import ReceptiveField, at_layer, receptive_field
-    from graphnetz.kernels.runtime import (
-        enabled,
-        is_enabled,
-        load,
-        reuse_memory,
-        set_enabled,
-        torch_dropout_stream,
-        usable,
-    )
+    from graphnetz.kernels.known import can_restrict, message_passing, supports
+    from graphnetz.kernels.layers import propagated_features
+    from graphnetz.kernels.receptive import ReceptiveField, receptive_field
+    from graphnetz.kernels.runtime import enabled, is_enabled, load, set_enabled, torch_dropout_stream, usable
     from graphnetz.kernels.structure import Structure, TensorCache, structure_of
 
 _HOME = {
+    "door": ("Acceleration", "accelerate", "restrictable", "streams"),
     "arcs": ("ends_sum", "gated_mean", "neighbour_sum", "norm_relu_add", "row_sum"),
     "auc": ("average_precision", "average_precision_pairs", "hits_at_k", "roc_auc", "roc_auc_pairs"),
     "attention": ("dot_attention", "gat_attention"),
     "blocks": ("Blocks", "pool"),
     "drop": ("dropout", "elu_dropout", "relu_dropout"),
-    "features": ("SparseFeatures", "column_major_", "input_features", "sparse_linear"),
+    "features": ("SparseFeatures", "column_major_", "input_features", "mark_constant", "sparse_linear"),
     "functions": (
         "gcn_aggregate",
         "max_aggregate",
@@ -64,30 +49,22 @@ _HOME = {
         "spmm",
         "sum_aggregate",
     ),
-    "layers": (
-        "can_restrict",
-        "gat_conv",
-        "gcn_conv",
-        "gin_conv",
-        "message_passing",
-        "propagated_features",
-        "sage_conv",
-        "supports",
-        "transformer_conv",
-    ),
-    "receptive": ("ReceptiveField", "at_layer", "receptive_field"),
-    "runtime": ("enabled", "is_enabled", "load", "reuse_memory", "set_enabled", "torch_dropout_stream", "usable"),
+    "known": ("can_restrict", "message_passing", "supports"),
+    "layers": ("propagated_features",),
+    "receptive": ("ReceptiveField", "receptive_field"),
+    "runtime": ("enabled", "is_enabled", "load", "set_enabled", "torch_dropout_stream", "usable"),
     "structure": ("Structure", "TensorCache", "structure_of"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Acceleration",
     "Blocks",
     "ReceptiveField",
     "SparseFeatures",
     "Structure",
     "TensorCache",
-    "at_layer",
+    "accelerate",
     "average_precision",
     "average_precision_pairs",
     "can_restrict",
@@ -98,15 +75,13 @@ __all__ = [
     "enabled",
     "ends_sum",
     "gat_attention",
-    "gat_conv",
     "gated_mean",
     "gcn_aggregate",
-    "gcn_conv",
-    "gin_conv",
     "hits_at_k",
     "input_features",
     "is_enabled",
     "load",
+    "mark_constant",
     "max_aggregate",
     "mean_aggregate",
     "message_passing",
@@ -117,19 +92,18 @@ __all__ = [
     "propagated_features",
     "receptive_field",
     "relu_dropout",
-    "reuse_memory",
+    "restrictable",
     "roc_auc",
     "roc_auc_pairs",
     "row_sum",
-    "sage_conv",
     "set_enabled",
     "sparse_linear",
     "spmm",
+    "streams",
     "structure_of",
     "sum_aggregate",
     "supports",
     "torch_dropout_stream",
-    "transformer_conv",
     "usable",
 ]
 

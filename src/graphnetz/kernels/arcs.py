@@ -98,6 +98,23 @@ def row_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
     return values.new_zeros(size, *values.shape[1:]).index_add_(0, index, values)
 
 
+class _TakeRows(Function):
+    @staticmethod
+    def forward(ctx: Context, x: Tensor, index: Tensor) -> Tensor:
+        ctx.size = x.size(0)
+        ctx.save_for_backward(index)
+        return x.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx: Context, *grads: Tensor) -> Gradients:
+        return row_sum(grads[0], ctx.saved_tensors[0], ctx.size), None
+
+
+def take_rows(x: Tensor, index: Tensor) -> Tensor:
+    """``x[index]``, with the sums of the backward pass done by a kernel."""
+    return cast(Tensor, cast(Any, _TakeRows.apply)(x, index))
+
+
 def plain_ends_sum(edge_index: Tensor, edge: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """`ends_sum` in torch operations."""
     return edge + left[edge_index[0]] + right[edge_index[1]]

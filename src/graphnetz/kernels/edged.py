@@ -20,6 +20,7 @@ from graphnetz.kernels.attention import edged_dot_attention, gat_attention
 from graphnetz.kernels.blocks import plain_segment_sum
 from graphnetz.kernels.drop import attention_mask
 from graphnetz.kernels.features import narrow_linear, shared_linears
+from graphnetz.kernels.runtime import usable
 from graphnetz.kernels.structure import Structure
 
 Conv = Any
@@ -42,6 +43,15 @@ def looped_attributes(structure: Structure, edge_attr: Tensor) -> Tensor:
     out = rows.new_empty(looped.num_arcs, rows.size(1))
     out[is_loop], out[~is_loop] = plain_segment_sum(others, ends, mean=True), others
     return out
+
+
+def unfit(structure: Structure, x: Any, edge_attr: Tensor) -> str:
+    """Why the attributes cannot be used here; empty when they can."""
+    if not usable(edge_attr) or edge_attr.requires_grad or edge_attr.dim() != 2 or edge_attr.dtype != x.dtype:
+        return "its edge attributes are not a constant matrix of the type of its input"
+    if structure.parent is not None or structure.num_arcs != edge_attr.size(0):
+        return "its edge attributes are not one row per edge"
+    return ""
 
 
 def gat_conv(conv: Conv, x: Tensor, structure: Structure, edge_attr: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils._pytree import tree_map
 
 from graphnetz.kernels.drop import dropout
 from graphnetz.kernels.functions import spmm
@@ -98,8 +99,58 @@ class SparseFeatures:
         return SparseFeatures(self.structure, dropout(self.values_tensor, p))
 
 
+class SparseRows(Tensor):
+    """`SparseFeatures` as a tensor that any code can use; it becomes dense only when an operation asks for values."""
+
+    sparse: SparseFeatures | None
+    changed: Tensor
+
+    def __new__(cls, sparse: SparseFeatures) -> SparseRows:
+        """Wrap features without making them dense."""
+        make: Any = torch.Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
+        out: SparseRows = make(cls, sparse.shape, dtype=sparse.dtype, device="cpu")
+        out.sparse = sparse
+        return out
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        del types
+
+        def dense(value: Any) -> Any:
+            return value._dense(writes=func._schema.is_mutable) if isinstance(value, SparseRows) else value
+
+        return func(*tree_map(dense, args), **tree_map(dense, kwargs or {}))
+
+    def _dense(self, *, writes: bool) -> Tensor:
+        if self.sparse is None:
+            return self.changed
+        if not writes:
+            return self.sparse.to_dense()
+        self.changed, self.sparse = self.sparse.to_dense().clone(), None  # the stored values hold no longer
+        return self.changed
+
+
 Features = Tensor | SparseFeatures
 _FEATURES = TensorCache()
+
+
+def mark_constant(x: Tensor) -> None:
+    """Say that ``x`` are a dataset's own features: what only depends on them may be computed once and kept."""
+    _FEATURES.slot(x)["constant"] = True
+
+
+def recognised(x: Any) -> tuple[Any, bool]:
+    """Return ``x`` in the form that is multiplied fastest, and whether it was marked as constant.
+
+    Only marked features and `SparseRows` change their form.
+    """
+    if type(x) is SparseRows:
+        return (x if x.sparse is None else x.sparse), False
+    if type(x) is not Tensor or x.requires_grad or "constant" not in _FEATURES.peek(x):
+        return x, False
+    return input_features(x), True
 
 
 def input_features(x: Features) -> Features:
@@ -143,16 +194,15 @@ def narrow_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
 
 
 @torch.no_grad()
-def column_major_(module: torch.nn.Module) -> torch.nn.Module:
-    """Store the module's 2-d weights named ``weight`` column by column; values and shapes stay.
+def column_major_(weight: torch.nn.Parameter) -> bool:
+    """Store a matrix column by column, as products with sparse features read it; values and shape stay.
 
-    For the first layer over sparse features. Call it before the optimiser is made.
+    For the first layer over sparse features, before the optimiser is made. Return whether it could be done.
     """
-    for part in module.modules():
-        weight = getattr(part, "weight", None)
-        if isinstance(weight, torch.nn.Parameter) and type(weight) is torch.nn.Parameter and weight.dim() == 2:
-            weight.data = weight.data.t().contiguous().t()
-    return module
+    if type(weight) is not torch.nn.Parameter or weight.dim() != 2 or not usable(weight):
+        return False
+    weight.data = weight.data.t().contiguous().t()
+    return True
 
 
 def linear_map(x: Features, weight: Tensor, bias: Tensor | None = None) -> Tensor:

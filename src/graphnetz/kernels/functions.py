@@ -126,7 +126,14 @@ _max = cast(Apply, _Max.apply)
 _pairs = cast(Apply, _Pairs.apply)
 
 
-def spmm(structure: Structure, weight: Tensor | None, x: Tensor, *, base: Tensor | None = None) -> Tensor:
+def spmm(
+    structure: Structure,
+    weight: Tensor | None,
+    x: Tensor,
+    *,
+    base: Tensor | None = None,
+    turned: Tensor | None = None,
+) -> Tensor:
     """Weighted sum of the neighbours of each destination, added to ``base``.
 
     Parameters
@@ -140,10 +147,12 @@ def spmm(structure: Structure, weight: Tensor | None, x: Tensor, *, base: Tensor
         Source features ``[sources, channels]``.
     base
         What the sums start from: a bias ``[channels]`` or one row per destination.
+    turned
+        The weights in the order of the transpose, where the caller keeps them.
     """
     if weight is None:
         return sum_aggregate(structure, x, base=base)
-    return _spmm(structure, weight, None, x, base)
+    return _spmm(structure, weight, turned, x, base)
 
 
 def _weighted(structure: Structure, kind: Kind, x: Tensor, base: Tensor | None) -> Tensor:

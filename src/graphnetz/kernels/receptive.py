@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from graphnetz._core.errors import UsageError
-from graphnetz.kernels.features import Features, SparseFeatures
+from graphnetz.kernels.features import Features, SparseFeatures, SparseRows, mark_constant
 from graphnetz.kernels.structure import Structure, structure_of
 
 
@@ -32,6 +33,18 @@ class ReceptiveField:
         if isinstance(x, SparseFeatures):
             return x.rows(self.nodes)
         return x[torch.from_numpy(self.nodes)]
+
+    def inputs(self, x: Features) -> Tensor:
+        """Those rows as a tensor for the model, which are constant as ``x`` is."""
+        rows = self.rows(x)
+        if isinstance(rows, SparseFeatures):
+            return SparseRows(rows)
+        mark_constant(rows)
+        return rows
+
+    def edges(self, layers: Sequence[Any]) -> FieldEdges:
+        """What the model passes on as edge index, from which each of ``layers`` takes its structure."""
+        return FieldEdges(self, layers)
 
 
 def receptive_field(
@@ -65,6 +78,34 @@ def receptive_field(
     return ReceptiveField(nodes, tuple(reversed(structures)))
 
 
-def at_layer(graph: Tensor | Structure | ReceptiveField, layer: int) -> Tensor | Structure:
-    """Return what layer ``layer`` of an encoder passes messages along."""
-    return graph.structures[layer] if isinstance(graph, ReceptiveField) else graph
+class FieldEdges(Tensor):
+    """Stands for the edge index in a pass over a `ReceptiveField`: each layer finds its own structure behind it.
+
+    It holds no numbers. Any operation on it is refused, so that nothing but the layers it was made for can use it.
+    """
+
+    structures: dict[int, Structure]
+
+    def __new__(cls, field: ReceptiveField, layers: Sequence[Any]) -> FieldEdges:
+        """Stand for the edges of ``field``, of which ``layers`` take one structure each."""
+        arcs = field.structures[0].num_arcs
+        make: Any = torch.Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
+        out: FieldEdges = make(cls, (2, arcs), dtype=torch.int64, device="cpu")
+        out.structures = {id(layer): part for layer, part in zip(layers, field.structures, strict=True)}
+        return out
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        del types, args, kwargs
+        raise UsageError(
+            f"{func} was applied to the edges of a part of the graph. A model whose class declares its convolutions as "
+            "`layers` may pass messages by them only: remove that property, or keep to it."
+        )
+
+    def at(self, layer: Any) -> Structure:
+        """The structure of one of the layers."""
+        if id(layer) not in self.structures:
+            raise UsageError(f"{type(layer).__name__} passes messages and is not among the model's declared `layers`.")
+        return self.structures[id(layer)]

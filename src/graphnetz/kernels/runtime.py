@@ -7,13 +7,11 @@ does not pay for it.
 from __future__ import annotations
 
 import atexit
-import ctypes
 import functools
 import importlib
 import os
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -159,21 +157,6 @@ def load(*dtypes: torch.dtype) -> None:
 
     for dtype in dtypes or (torch.float32,):
         exercise(dtype)
-
-
-def reuse_memory() -> bool:
-    """Let the C library keep freed arrays for the next epoch; return whether it could be told to.
-
-    Arrays of megabytes are otherwise given back to the system and faulted in again at every step,
-    a third of the time of an epoch. The setting holds for the whole process: a worker calls it once.
-    """
-    if not sys.platform.startswith("linux"):
-        return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return False
-    trim_threshold, mmap_threshold = -1, -3
-    return bool(mallopt(mmap_threshold, 1 << 30)) and bool(mallopt(trim_threshold, (1 << 31) - 1))
 
 
 def _prepare_cache() -> None:

@@ -43,6 +43,11 @@ class TensorCache:
         slots[key] = (weakref.ref(tensor, forget), state, values)
         return values
 
+    def peek(self, tensor: Tensor) -> dict[Any, Any]:
+        """Return what is kept for ``tensor`` without making a place for it."""
+        found = self._slots.get(id(tensor))
+        return self.slot(tensor) if found is not None and found[0]() is tensor else {}
+
     def __len__(self) -> int:
         return len(self._slots)
 
@@ -126,6 +131,16 @@ class Structure:
     def coo(self) -> tuple[Tensor, Tensor]:
         """Sources and destinations of the arcs in CSR order, as torch indices."""
         return torch.from_numpy(self.indices.astype(np.int64)), torch.from_numpy(self.destinations.astype(np.int64))
+
+    @cached_property
+    def sorted_edges(self) -> Tensor:
+        """The arcs in CSR order as an edge index."""
+        return torch.stack(self.coo)
+
+    @cached_property
+    def messages(self) -> Structure:
+        """The arcs as sources of their own: aggregates one row per column of the edge index."""
+        return Structure(self.indptr, self.order.astype(self.indices.dtype), self.order, self.num_arcs)
 
     @cached_property
     def edge_index(self) -> Tensor:

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from torch_geometric.nn import EGConv
+from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from graphnetz.models.spec import ALL, register_model
-from graphnetz.models.stack import Stack
 
 
 @register_model(task_types=ALL)
-class EGC(Stack):
+class EGC(BasicGNN):
     """Convolutions that mix shared bases with weights of each node, then a linear layer.
 
     Parameters
@@ -36,9 +36,11 @@ class EGC(Stack):
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import EGC
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> EGC(3, 8, 2)(data).shape
+    >>> EGC(3, 8, 2)(data.x, data.edge_index).shape
     torch.Size([3, 2])
     """
+
+    supports_edge_weight = supports_edge_attr = False
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2,
@@ -46,16 +48,10 @@ class EGC(Stack):
     ) -> None:  # fmt: skip
         # The linear layer at the end is there because a layer's width must be a multiple of its heads.
         super().__init__(
-            in_channels, hidden_channels, out_channels, num_layers=num_layers, width=width, dropout=dropout,
-            jk="last", aggregators=aggregators, num_bases=num_bases,
+            in_channels, width or hidden_channels, num_layers, out_channels, dropout, jk="last",
+            aggregators=[aggregators], num_bases=num_bases,
         )  # fmt: skip
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
+    def init_conv(self, in_channels: int, out_channels: int, **settings: Any) -> EGConv:
         """Return one layer with as many heads, up to eight, as divide its width."""
-        return EGConv(
-            in_channels,
-            out_channels,
-            aggregators=[settings["aggregators"]],
-            num_heads=math.gcd(out_channels, 8),
-            num_bases=settings["num_bases"],
-        )
+        return EGConv(in_channels, out_channels, num_heads=math.gcd(out_channels, 8), **settings)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv
 
-import graphnetz.kernels as kernels
-from graphnetz.models._conv import convolve, wide_first
 from graphnetz.models.spec import ALL, register_model
 
 
@@ -55,7 +54,6 @@ class GAT(torch.nn.Module):
         )
         self.dropout = dropout
         self.edge_dim = edge_dim
-        wide_first(self.conv1, in_channels)
 
     @property
     def layers(self) -> tuple[torch.nn.Module, ...]:
@@ -65,7 +63,8 @@ class GAT(torch.nn.Module):
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
         options = {"edge_attr": data.edge_attr} if self.edge_dim else {}
-        x = kernels.dropout(kernels.input_features(data.x), self.dropout, training=self.training)
-        x = convolve(self.conv1, x, data, layer=0, **options)
-        x = kernels.elu_dropout(x, self.dropout, training=self.training)
-        return convolve(self.conv2, x, data, layer=1, **options)
+        x = F.dropout(data.x, self.dropout, self.training)
+        x = F.elu(self.conv1(x, data.edge_index, **options))
+        x = F.dropout(x, self.dropout, self.training)
+        out: Tensor = self.conv2(x, data.edge_index, **options)
+        return out

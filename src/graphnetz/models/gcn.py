@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
-import graphnetz.kernels as kernels
-from graphnetz.models._conv import convolve, edge_weight, wide_first
 from graphnetz.models.spec import ALL, register_model
 
 
@@ -40,7 +39,6 @@ class GCN(torch.nn.Module):
         self.conv1 = GCNConv(in_channels, hidden_channels)
         self.conv2 = GCNConv(hidden_channels, out_channels)
         self.dropout = dropout
-        wide_first(self.conv1, in_channels)
 
     @property
     def layers(self) -> tuple[torch.nn.Module, ...]:
@@ -49,8 +47,9 @@ class GCN(torch.nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
-        weight = edge_weight(data)
-        x = kernels.input_features(data.x)
-        x = convolve(self.conv1, x, data, layer=0, constant=True, edge_weight=weight)
-        x = kernels.relu_dropout(x, self.dropout, training=self.training)
-        return convolve(self.conv2, x, data, layer=1, edge_weight=weight)
+        weight = data.get("edge_weight")
+        weight = None if weight is None else weight.reshape(-1)
+        x = F.relu(self.conv1(data.x, data.edge_index, weight))
+        x = F.dropout(x, self.dropout, self.training)
+        out: Tensor = self.conv2(x, data.edge_index, weight)
+        return out

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GINConv
 
-from graphnetz.models._conv import convolve
 from graphnetz.models.spec import register_model
 from graphnetz.tasktypes.heads import pooled
 
@@ -54,7 +53,7 @@ class GIN(torch.nn.Module):
     def forward(self, data: Data) -> Tensor:
         """Return one row per graph."""
         x = data.x
-        for number, conv in enumerate(self.convs):
-            x = convolve(conv, x, data, layer=number, constant=number == 0)
+        for conv in self.convs:
+            x = conv(x, data.edge_index)
         out: Tensor = self.head(pooled(x, data, "sum"))
         return out

@@ -7,9 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GINConv, GINEConv, GPSConv
 
-import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
-from graphnetz.models._conv import linear
 from graphnetz.models.spec import ALL, register_model
 from graphnetz.tasktypes.encodings import positions
 
@@ -85,7 +83,7 @@ class GPS(torch.nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
-        h = linear(self.input, kernels.input_features(data.x))
+        h = self.input(data.x)
         if self.pe is not None:
             h = h + self.pe(positions(data, training=self.training))
         options = {"edge_attr": data.edge_attr} if self.edge_dim else {}

@@ -6,7 +6,6 @@ for nodes a linear layer is trained on them. (`graphnetz.models.DGI` is the bare
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
+from torch_geometric.nn.resolver import activation_resolver as activation
 
-import graphnetz.kernels as kernels
 from graphnetz._core.errors import unknown_name
-from graphnetz.models._conv import convolve
 from graphnetz.models.spec import register_model
-from graphnetz.models.stack import activation
 from graphnetz.records import Protocol
 from graphnetz.tasktypes import Split
+from graphnetz.tasktypes.heads import LinkHead
 from graphnetz.tasktypes.packing import PackedGraphs
 
 SUMMARIES = {
@@ -75,15 +73,14 @@ class InfomaxEncoder(nn.Module):
 
     def encode(self, data: Data) -> Tensor:
         """Return one vector per node."""
-        return self._convolved(self._features(data), data)
+        out: Tensor = self.act(self.conv(self._features(data), data.edge_index))
+        return out
 
     @staticmethod
     def decode(z: Tensor, edge_label_index: Tensor, edge_type: Tensor | None = None) -> Tensor:
         """Return one logit per pair; relations are not looked at."""
         del edge_type
-        if kernels.usable(z):
-            return kernels.pair_scores(z, edge_label_index)
-        return (z[edge_label_index[0]] * z[edge_label_index[1]]).sum(dim=-1)
+        return LinkHead.decode(z, edge_label_index)
 
     def forward(self, data: Data) -> Tensor:
         """Return class scores from the vectors."""
@@ -93,8 +90,7 @@ class InfomaxEncoder(nn.Module):
     def infomax_loss(self, data: Data) -> Tensor:
         """Loss of telling nodes of the graph from nodes with shuffled features, given the summary."""
         x = self._features(data)
-        real = self._convolved(x, data)
-        false = self._convolved(x[torch.randperm(x.size(0))], data)
+        real, false = (self.act(self.conv(rows, data.edge_index)) for rows in (x, x[torch.randperm(x.size(0))]))
         whole = torch.sigmoid(SUMMARIES[self.summary](real))
         project = self.judge.weight[0] @ whole
         logits = torch.cat([real @ project, false @ project])
@@ -146,8 +142,3 @@ class InfomaxEncoder(nn.Module):
             x: Tensor = data.x
             return x
         return torch.stack([table(data.x[:, c]) for c, table in enumerate(self.tables)]).sum(0)
-
-    def _convolved(self, x: Tensor, data: Data) -> Tensor:
-        view = copy.copy(data)
-        view.x = x
-        return self.act(convolve(self.conv, x, view, layer=0))  # type: ignore[no-any-return]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch_geometric.data import Data
 
-import graphnetz.kernels as kernels
-from graphnetz.models._conv import linear
 from graphnetz.models.spec import ALL, register_model
 
 
@@ -43,6 +42,6 @@ class MLP(torch.nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
-        x = kernels.relu_dropout(linear(self.first, data.x), self.dropout, training=self.training)
+        x = F.dropout(F.relu(self.first(data.x)), self.dropout, self.training)
         out: Tensor = self.second(x)
         return out

@@ -6,15 +6,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.nn import PNAConv
+from torch_geometric.nn import models
 
 from graphnetz.models.spec import ALL, register_model
-from graphnetz.models.stack import Stack, receivers
 
 
 @register_model(task_types=ALL)
-class PNA(Stack):
+class PNA(models.PNA):
     """Aggregators times degree scalers; the typical degree is that of the first training batch.
 
     Parameters
@@ -38,7 +36,7 @@ class PNA(Stack):
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import PNA
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> PNA(3, 8, 2)(data).shape
+    >>> PNA(3, 8, 2)(data.x, data.edge_index).shape
     torch.Size([3, 2])
     """
 
@@ -48,30 +46,20 @@ class PNA(Stack):
         dropout: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__(
-            in_channels, hidden_channels, out_channels, num_layers=num_layers, width=width, dropout=dropout,
-            aggregators=aggregators, scalers=scalers, towers=towers,
+            in_channels, width or hidden_channels, num_layers, out_channels, dropout, towers=towers,
+            aggregators=[aggregators], scalers=[scalers], deg=torch.tensor([0, 1]),
         )  # fmt: skip
         self.calibrated: Tensor
         self.register_buffer("calibrated", torch.zeros((), dtype=torch.bool))
 
-    def conv(self, in_channels: int, out_channels: int, *, final: bool, **settings: Any) -> Any:
-        """Return one layer; its degree statistics are set when the first batch comes."""
-        return PNAConv(
-            in_channels,
-            out_channels,
-            [settings["aggregators"]],
-            [settings["scalers"]],
-            deg=torch.tensor([0, 1]),
-            towers=settings["towers"],
-        )
-
-    def forward(self, data: Data) -> Tensor:
-        """Return one row per node."""
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
+        """Return one row per node; the first call sets the degree statistics."""
         if not bool(self.calibrated):
-            count = receivers(data.edge_index, int(data.num_nodes or 0)).to(torch.get_default_dtype())
+            count = torch.bincount(edge_index[1], minlength=x.size(0)).to(torch.get_default_dtype())
             for conv in self.convs:
                 scaler: Any = conv.aggr_module
                 scaler.avg_deg_lin.fill_(max(float(count.mean()), 1e-6))
                 scaler.avg_deg_log.fill_(max(float(count.log1p().mean()), 1e-6))
             self.calibrated.fill_(True)
-        return super().forward(data)
+        out: Tensor = super().forward(x, edge_index)
+        return out

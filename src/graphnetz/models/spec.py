@@ -12,6 +12,7 @@ from torch import nn
 from graphnetz._core.errors import UsageError
 from graphnetz._core.registry import Registry
 from graphnetz.tasktypes import TASK_TYPES, Dims, known_task_type
+from graphnetz.tasktypes.heads import FromGraph
 
 ALL: frozenset[str] = frozenset({"*"})
 """Every task type there is when the plan is made, third parties' included."""
@@ -57,6 +58,18 @@ class ModelSpec:
     def name(self) -> str:
         """The class's name."""
         return self.cls.__name__
+
+    @property
+    def is_node_level(self) -> bool:
+        """Whether it gives one row per node whatever the task, and is adapted to each task type.
+
+        That is said by the class (``level = "node"``) or a `_multi_task_factory`, and known of the models of
+        ``torch_geometric.nn.models`` that stack convolutions.
+        """
+        from torch_geometric.nn.models.basic_gnn import BasicGNN
+
+        declared = self.factory is None and getattr(self.cls, "level", "") == "node"
+        return declared or isinstance(self.factory, MultiTaskFactory) or issubclass(self.cls, BasicGNN)
 
     def serves(self, task_type: str) -> bool:
         """Whether the model can be run on a task type.
@@ -155,11 +168,9 @@ class ModelSpec:
         if self.kind == "predictor":
             return self.cls(**self.kwargs)
         kind = known_task_type(task_type)
-        if isinstance(self.factory, MultiTaskFactory) or (
-            self.factory is None and getattr(self.cls, "level", "") == "node"
-        ):
-            return kind.adapt(lambda i, h, o: self._construct(self.cls, i, h, o, dims), dims, hidden)
-        make = self.factory or self.cls
+        make = self.cls if isinstance(self.factory, MultiTaskFactory) else self.factory or self.cls
+        if self.is_node_level:
+            return kind.adapt(lambda i, h, o: self._construct(make, i, h, o, dims), dims, hidden)
         known = {"task_type": task_type, "vocabulary": dims.vocabulary, "out_graph": dims.out_graph}
         accepted = _parameters(make)
         if accepted is not None and "vocabulary" in accepted:
@@ -179,9 +190,11 @@ class ModelSpec:
         for key, value in offered.items():
             if accepted is not None and key in accepted and value is not None:
                 extra.setdefault(key, value)
-        if accepted is not None and all(name in accepted for name in _CHANNELS):
-            return make(in_channels=i, hidden_channels=h, out_channels=o, **extra)
-        return make(i, h, o, **extra)
+        if all(name in (_signature(make) or ()) for name in _CHANNELS):
+            model = make(in_channels=i, hidden_channels=h, out_channels=o, **extra)
+        else:
+            model = make(i, h, o, **extra)
+        return FromGraph(model) if FromGraph.needed(model) else model
 
 
 class MultiTaskFactory:
@@ -207,13 +220,17 @@ def _multi_task_factory(cls: type) -> MultiTaskFactory:
 
 def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
     """Named parameters of a callable, or None when it takes anything."""
-    try:
-        parameters = inspect.signature(make).parameters
-    except (TypeError, ValueError):
-        return None
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+    parameters = _signature(make)
+    if parameters is None or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
         return None
     return parameters
+
+
+def _signature(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    try:
+        return inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        return None
 
 
 MODELS: Registry[ModelSpec] = Registry(

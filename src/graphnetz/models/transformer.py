@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.nn import TransformerConv
 
-import graphnetz.kernels as kernels
-from graphnetz.models._conv import convolve, wide_first
 from graphnetz.models.spec import ALL, register_model
 
 
@@ -55,7 +54,6 @@ class GraphTransformer(torch.nn.Module):
         )
         self.dropout = dropout
         self.edge_dim = edge_dim
-        wide_first(self.conv1, in_channels)
 
     @property
     def layers(self) -> tuple[torch.nn.Module, ...]:
@@ -65,6 +63,7 @@ class GraphTransformer(torch.nn.Module):
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
         options = {"edge_attr": data.edge_attr} if self.edge_dim else {}
-        x = convolve(self.conv1, kernels.input_features(data.x), data, layer=0, **options)
-        x = kernels.relu_dropout(x, self.dropout, training=self.training)
-        return convolve(self.conv2, x, data, layer=1, **options)
+        x = F.relu(self.conv1(data.x, data.edge_index, **options))
+        x = F.dropout(x, self.dropout, self.training)
+        out: Tensor = self.conv2(x, data.edge_index, **options)
+        return out

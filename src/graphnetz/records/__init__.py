@@ -3,7 +3,15 @@
 from typing import TYPE_CHECKING
 
 from graphnetz._core.lazy import lazy_names
-from graphnetz.records.cells import Cell, CellResult, Predictions, Status, recorded_protocol, recorded_protocols
+from graphnetz.records.cells import (
+    LAYERS_NOTE,
+    Cell,
+    CellResult,
+    Predictions,
+    Status,
+    recorded_protocol,
+    recorded_protocols,
+)
 from graphnetz.records.graphs import GraphList
 from graphnetz.records.protocol import Plateau, Protocol
 from graphnetz.records.scores import ScoreTable
@@ -15,6 +23,7 @@ if TYPE_CHECKING:
     from graphnetz.records.config import RunConfig as RunConfig
 
 __all__ = [
+    "LAYERS_NOTE",
     "Cell",
     "CellResult",
     "DatasetCard",

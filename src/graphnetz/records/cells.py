@@ -15,6 +15,9 @@ import numpy.typing as npt
 from graphnetz._core.errors import UsageError
 from graphnetz.records.protocol import Protocol
 
+LAYERS_NOTE = "layers in kernels: "
+"""How the note of a cell begins that tells which layers of its model ran in the kernels."""
+
 Status = Literal["ok", "failed", "diverged", "timeout", "oom"]
 """How a cell ended; all but ``"ok"`` are failures with a reason."""
 
@@ -148,6 +151,11 @@ class CellResult:
     def ok(self) -> bool:
         """Whether the cell has a value."""
         return self.status == "ok"
+
+    @property
+    def layers(self) -> str:
+        """How many of the model's layers ran in the kernels, as ``"2 of 2"``; empty where that is not known."""
+        return next((note.removeprefix(LAYERS_NOTE) for note in self.notes if note.startswith(LAYERS_NOTE)), "")
 
     @property
     def value(self) -> float:

@@ -109,12 +109,12 @@ def both_frame(t: Sequence[Comparison], w: Sequence[Comparison]) -> pd.DataFrame
 
 _COSTS = (
     "task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean",
-    "own_settings",
+    "layers", "own_settings",
 )  # fmt: skip
 
 
 def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
-    """Seconds, largest peak memory, parameters and epochs per (task, model), and settings that only it has."""
+    """Return the cost of every (task, model): seconds, peak memory, parameters, epochs, layers in kernels, own settings."""
     own = recorded_protocols(results).get("model_protocols", {})
     groups: dict[tuple[str, str], list[CellResult]] = {}
     for result in results:
@@ -134,6 +134,7 @@ def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
                 max(memory, default=_NAN),
                 max((c.parameters for c in done), default=0),
                 sum(c.epochs for c in done) / len(done) if done else _NAN,
+                "; ".join(dict.fromkeys(c.layers for c in done if c.layers)),
                 ", ".join(f"{key}={value}" for key, value in own.get(task, {}).get(model, {}).items()),
             )
         )

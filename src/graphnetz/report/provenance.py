@@ -93,7 +93,7 @@ def _costs(report: BenchmarkReport) -> Table:
     words = {
         "task": "Task", "model": "Model", "cells": "Cells", "seconds_mean": "Seconds per cell",
         "seconds_total": "Seconds in all", "peak_memory": "Peak MB", "parameters": "Parameters",
-        "epochs_mean": "Epochs",
+        "epochs_mean": "Epochs", "layers": "Layers in kernels",
     }  # fmt: skip
     if costs["own_settings"].any():
         words["own_settings"] = "Own settings"

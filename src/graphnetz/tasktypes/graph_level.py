@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError
 from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType
 from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
@@ -63,22 +64,21 @@ class GraphLevel(TaskType):
         return out
 
 
-def evaluation_batches(split: Split, *parts: str) -> list[Any]:
-    """Evaluation batches of one part, or of several one after the other, made once per split."""
-    key = "batches_" + "+".join(parts)
+def evaluation_batches(split: Split, part: str) -> list[Any]:
+    """Evaluation batches of one part, made once per split."""
+    key = f"batches_{part}"
     if key not in split.cache:
-        index = torch.cat([split.part(part) for part in parts])
-        split.cache[key] = [split.data.select(piece) for piece in split.data.chunks(index)]
+        split.cache[key] = [split.data.select(piece) for piece in split.data.chunks(split.part(part))]
+        for batch in split.cache[key]:
+            kernels.mark_constant(batch.x)
     batches: list[Any] = split.cache[key]
     return batches
 
 
 def evaluation_outputs(split: Split, parts: tuple[str, ...], run: Callable[[Any], Tensor]) -> dict[str, Tensor]:
-    """Rows of ``run`` for the examples of ``parts``; one pass for all of them where they fit one batch."""
-    together = evaluation_batches(split, *parts)
-    if len(together) == 1:
-        out = run(together[0])
-        sizes = [len(split.targets[part]) for part in parts]
-        if out.size(0) == sum(sizes):
-            return dict(zip(parts, torch.split(out, sizes), strict=True))
+    """Rows of ``run`` for the examples of ``parts``.
+
+    A batch holds graphs of one part only: a model that takes statistics of its batch at evaluation must not let
+    test graphs change its validation outputs, by which epochs and settings are chosen, nor the other way round.
+    """
     return {part: torch.cat([run(batch) for batch in evaluation_batches(split, part)]) for part in parts}

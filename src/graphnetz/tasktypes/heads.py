@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any, Literal, cast
 
 import torch
@@ -25,6 +26,37 @@ def pooled(z: Tensor, data: Data, how: Pool = "mean") -> Tensor:
     batch = data.batch if data.batch is not None else z.new_zeros(z.size(0), dtype=torch.long)
     out: Tensor = _POOLS[how](z, batch, size=data.get("num_graphs"))
     return out
+
+
+class FromGraph(nn.Module):
+    """Calls a module whose ``forward`` takes ``(x, edge_index, ...)`` with what the graph has of it.
+
+    ``edge_weight``, ``edge_attr`` and ``batch`` are passed where ``forward`` names them and the graph carries them;
+    edge attributes only where a layer was built for them.
+    """
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+        names = inspect.signature(inner.forward).parameters
+        wanted = [key for key in ("edge_weight", "edge_attr", "batch") if key in names]
+        if not any(getattr(part, "edge_dim", None) for part in inner.modules()):
+            wanted = [key for key in wanted if key != "edge_attr"]
+        self.wanted = wanted
+
+    @staticmethod
+    def needed(module: Any) -> bool:
+        """Whether the first two arguments of ``forward`` are node features and edges rather than a graph."""
+        if not isinstance(module, nn.Module) or hasattr(module, "encode"):
+            return False
+        return list(inspect.signature(module.forward).parameters)[:2] == ["x", "edge_index"]
+
+    def forward(self, data: Data) -> Any:
+        """Return what the module returns."""
+        options = {key: value for key in self.wanted if (value := data.get(key)) is not None}
+        if "edge_weight" in options:
+            options["edge_weight"] = options["edge_weight"].reshape(-1)
+        return self.inner(data.x, data.edge_index, **options)
 
 
 class EmbedInput(nn.Module):

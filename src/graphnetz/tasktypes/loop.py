@@ -71,6 +71,8 @@ class Fit:
         Metrics and outputs of the selected epoch.
     epochs, best_epoch
         Epochs trained, and the selected one (None: the last).
+    layers
+        Which layers of the model ran in the kernels.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class Fit:
     scores: dict[str, np.ndarray] = field(default_factory=dict)
     epochs: int = 0
     best_epoch: int | None = None
+    layers: str = ""
 
 
 def fit(
@@ -97,8 +100,9 @@ def fit(
 ) -> Fit:
     """Train a model and evaluate it as a protocol says.
 
-    ``selection="last"`` reports the final epoch, ``"best_val"`` the epoch with the best validation value
-    of the headline metric; the test value is never consulted for either.
+    Graphs of validation and test are never in one batch; nodes and pairs of one graph are read off one pass
+    over that graph, which is the same for both. ``selection="last"`` reports the final epoch, ``"best_val"`` the
+    epoch with the best validation value of the headline metric; the test value is never consulted for either.
 
     Parameters
     ----------

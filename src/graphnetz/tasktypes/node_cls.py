@@ -114,18 +114,18 @@ def restricted(model: nn.Module, split: Split) -> Data | None:
     if not layers or data.get("edge_weight") is not None or data.get("edge_attr") is not None:
         return None
     features = kernels.input_features(data.x)
-    if not kernels.can_restrict(layers, features):
+    if not kernels.restrictable(layers, features):
         return None
     key = f"field_{len(layers)}"
     if key not in split.cache:
-        field = kernels.receptive_field(
-            data.edge_index, split.train, num_layers=len(layers), num_nodes=int(data.num_nodes or 0)
-        )
+        nodes = int(data.num_nodes or 0)
+        field = kernels.receptive_field(data.edge_index, split.train, num_layers=len(layers), num_nodes=nodes)
         # Worth the copy only where a good part of the graph is out of reach.
-        small = field.nodes.size < 0.9 * int(data.num_nodes or 0)
-        split.cache[key] = Data(x=field.rows(features), field=field) if small else None
-    chosen: Data | None = split.cache[key]
-    return chosen
+        split.cache[key] = (field, field.inputs(features)) if field.nodes.size < 0.9 * nodes else None
+    if split.cache[key] is None:
+        return None
+    field, x = split.cache[key]
+    return Data(x=x, edge_index=field.edges(layers))
 
 
 def declared_layers(model: Any) -> tuple[Any, ...]:

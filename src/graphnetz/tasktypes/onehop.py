@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+import graphnetz.kernels as kernels
 from graphnetz.kernels.sampling import NeighbourSample, NeighbourSampler
 from graphnetz.kernels.structure import TensorCache
 
@@ -93,14 +94,16 @@ def in_pieces(model: nn.Module, sampler: NeighbourSampler, data: Any) -> Iterato
     takes part when it has an attribute ``one_hop = True``.
     """
     pieces = _pieces(sampler.structure.indptr)
-    changed = list(_layers(model, _one_hop))
-    for conv in changed:
+    changed = [(conv, vars(conv).get("forward")) for conv in _layers(model, _one_hop)]
+    for conv, _ in changed:
         conv.forward = _piecewise(conv, conv.forward, sampler, data, pieces)
     try:
         yield
     finally:
-        for conv in changed:
-            del conv.forward  # the class's own shows again
+        for conv, before in changed:
+            del conv.forward  # the class's own shows again, or what stood in front of it
+            if before is not None:
+                conv.forward = before
 
 
 def _piecewise(
@@ -174,8 +177,8 @@ def _normalises(module: Any) -> bool:
 
 
 def _one_hop(module: Any) -> bool:
-    if "forward" in vars(module) or getattr(module, "flow", "") != "source_to_target":
-        return False
+    if kernels.streams(module) or getattr(module, "flow", "") != "source_to_target":
+        return False  # a kernel that never holds all messages takes the graph as it is
     if _from_pyg(module, frozenset({"GCNConv"})):
         return _normalises(module)
     return bool(getattr(module, "one_hop", False)) or _from_pyg(module, ONE_HOP)

@@ -55,7 +55,9 @@ class _Batches:
         if self.layers:
             field = sample.field(len(self.layers))
             features = kernels.input_features(split.data.x)
-            return Data(x=field.rows(features), field=field, n_id=torch.from_numpy(sample.nodes))
+            return Data(
+                x=field.inputs(features), edge_index=field.edges(self.layers), n_id=torch.from_numpy(sample.nodes)
+            )
         return subgraph(split.data, sample)
 
 
@@ -152,7 +154,7 @@ def fast_layers(model: nn.Module, data: Any) -> tuple[Any, ...]:
     layers = declared_layers(encoder)
     if not layers or data.get("edge_weight") is not None or data.get("edge_attr") is not None:
         return ()
-    return layers if kernels.can_restrict(layers, kernels.input_features(data.x)) else ()
+    return layers if kernels.restrictable(layers, kernels.input_features(data.x)) else ()
 
 
 def subgraph(data: Data, sample: NeighbourSample) -> Data:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from graphnetz._core import malloc
 from graphnetz.engine.executors import isolation, memory
 from graphnetz.engine.executors.base import Limits, RunOne
 from graphnetz.engine.executors.channel import BrokenChannelError, Channel
@@ -77,6 +78,7 @@ def serve(sock: socket.socket, load: Load, *, parent: int) -> None:
         isolation.own_group()
         isolation.die_with(parent)
         isolation.silence()
+        malloc.reuse_memory()  # in this process only: the driver may be a user's own program
         _loop(Channel(sock), load)
     except BrokenChannelError:
         pass

@@ -6,7 +6,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import GATConv
 
-import graphnetz.kernels as kernels
 from graphnetz.models.spec import register_model
 from graphnetz.papers.benchmarking_gnns.models._frame import SPARSE_TASKS, Head, Network, NodeInput, PEMode, level_of
 
@@ -22,7 +21,7 @@ class GATLayer(nn.Module):
 
     def forward(self, h: Tensor, edge_index: Tensor, *, scale: Tensor | None = None) -> Tensor:
         """One layer; ``scale`` is that of graph-size normalisation."""
-        mixed = kernels.message_passing(self.conv, F.dropout(h, self.dropout, self.training), edge_index)
+        mixed = self.conv(F.dropout(h, self.dropout, self.training), edge_index)
         return h + F.elu(self.norm(mixed if scale is None else mixed * scale))
 
 
