@@ -148,12 +148,12 @@ def stopped(
         item = found.get((pair.task, pair.a, pair.b))
         if item is None:
             out.append(pair)
-        elif method != "t":
-            why = f"seeds were added by the sequential t-test, after which no valid {method} p exists"
-            nan = math.nan
-            out.append(replace(pair, p_adjusted=nan, p_corrected_adjusted=nan, reason=why))
         else:
-            out.append(_stopped(pair, item.state, holm[pair.task, pair.a, pair.b]))
+            # Another test has no valid p after stopping; the seeds and the interval are those of the rule all the same.
+            p = holm[pair.task, pair.a, pair.b] if method == "t" else math.nan
+            shown = _stopped(pair, item.state, p)
+            why = f"seeds were added by the sequential t-test, after which no valid {method} p exists"
+            out.append(shown if method == "t" else replace(shown, p=pair.p, p_corrected=math.nan, reason=why))
     return out
 
 

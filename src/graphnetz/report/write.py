@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from graphnetz._core.paths import atomic_write
+from graphnetz.records import Section
 from graphnetz.report import latex, plots
 from graphnetz.report.jsonio import dump, jsonable
 from graphnetz.report.page import render_page
@@ -33,8 +34,19 @@ def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool =
     out = Path(folder)
     # What the report holds is newer than a file of the same name: files are read when a report is made.
     sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
+    for name, text in report_texts(report, sections, folder=out).items():
+        with atomic_write(out / name) as stream:
+            stream.write(text)
+    # The page draws its own charts: it is there seconds before the figures for papers and slides are.
+    if figures:
+        write_figures(report.analysis, out / "figures")
+    return out
+
+
+def report_texts(report: BenchmarkReport, sections: Sequence[Section], *, folder: Path | None = None) -> dict[str, str]:
+    """Return the text files of a run folder by name; ``folder`` is where they will lie."""
     analysis = report.analysis
-    texts = {
+    return {
         "results.json": dump(report, histories=False, sections=readable(sections)),
         "provenance.json": _provenance(report),
         "summary.csv": frame_csv(report.summary().reset_index()),
@@ -44,25 +56,14 @@ def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool =
         "costs.csv": frame_csv(report.costs()),
         "results.tex": latex.summary_latex(analysis.grid),
         "pairwise.tex": pairwise_tex(analysis),
+        "report.html": render_page(build_page(report, sections=sections, folder=folder)),
     }
-    for name, text in texts.items():
-        _write(out / name, text)
-    # The page draws its own charts: it is there seconds before the figures for papers and slides are.
-    _write(out / "report.html", render_page(build_page(report, sections=sections, folder=out)))
-    if figures:
-        write_figures(analysis, out / "figures")
-    return out
 
 
 def frame_csv(frame: pd.DataFrame) -> str:
     """Return a data frame as safe CSV."""
-    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame.columns]
+    columns = [[None if value is pd.NA else value for value in frame[name].tolist()] for name in frame.columns]
     return csv_text([str(name) for name in frame.columns], zip(*columns, strict=True))
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_write(path) as stream:
-        stream.write(text)
 
 
 def _provenance(report: BenchmarkReport) -> str:
