@@ -14,7 +14,7 @@ import pandas as pd
 
 from graphnetz._core.paths import atomic_write
 from graphnetz.records import Section
-from graphnetz.report import latex, plots
+from graphnetz.report import frames, latex, plots
 from graphnetz.report.jsonio import dump, jsonable
 from graphnetz.report.page import render_page
 from graphnetz.report.pagedata import build_page, title_of
@@ -45,14 +45,15 @@ def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool =
 
 def report_texts(report: BenchmarkReport, sections: Sequence[Section], *, folder: Path | None = None) -> dict[str, str]:
     """Return the text files of a run folder by name; ``folder`` is where they will lie."""
-    analysis = report.analysis
+    analysis, options = report.analysis, report.analysis.options
+    pairs = frames.pairwise_frame(analysis.comparisons, method=options.method, family=options.family)
     return {
         "results.json": dump(report, histories=False, sections=readable(sections)),
         "provenance.json": _provenance(report),
-        "summary.csv": frame_csv(report.summary().reset_index()),
+        "summary.csv": frame_csv(frames.summary_frame(analysis.cells).reset_index()),
         "summary.md": summary_markdown(analysis.grid, title=title_of(report), verdicts=analysis.verdicts),
-        "pairwise.csv": frame_csv(report.pairwise()),
-        "pairwise_both.csv": frame_csv(report.pairwise_both()),
+        "pairwise.csv": frame_csv(pairs),
+        "pairwise_both.csv": frame_csv(frames.both_frame(analysis.side_by_side)),
         "costs.csv": frame_csv(report.costs()),
         "results.tex": latex.summary_latex(analysis.grid),
         "pairwise.tex": pairwise_tex(analysis),
