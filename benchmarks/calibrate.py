@@ -8,6 +8,7 @@ ten. The result file holds no times or paths, so a second run writes the same by
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
 from collections.abc import Iterator
@@ -200,6 +201,18 @@ def population(replicates: int) -> Iterator[Figure]:
         yield Figure(group, name, rates["share_right"], replicates, predicted - slack, predicted + slack)
 
 
+def outputs(tables: int) -> Iterator[Figure]:
+    """Hold every two outputs of random reports against each other, as ``make test`` does with 200 of them."""
+    path = Path(__file__).resolve().parents[1] / "tests" / "report" / "test_outputs_agree.py"
+    spec = importlib.util.spec_from_file_location("outputs_agree", path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    bad = sum(bool(module.contradictions(index)) for index in range(tables))
+    yield Figure("outputs of one report", "tables with a contradiction", bad / tables, tables, None, 0.0)
+
+
 SUITES = {
     "intervals": (intervals, 20_000),
     "families": (families, 5_000),
@@ -209,6 +222,7 @@ SUITES = {
     "sequential": (sequential, 1_000),
     "automatic": (automatic, 1_000),
     "population": (population, 1_000),
+    "outputs": (outputs, 10_000),
 }
 
 

@@ -14,6 +14,7 @@ __version__ = "1.0.0.dev0"
 _moved.install()
 
 _HOME = {
+    "graphnetz.analysis": ("analyse",),
     "graphnetz.audit": ("audit",),
     "graphnetz.benchmark": (
         "BENCHMARK_TASKS",
@@ -57,6 +58,7 @@ __getattr__, __dir__, _names = lazy_names(
 __all__ = ["__version__", *_names]
 
 if TYPE_CHECKING:
+    from graphnetz.analysis import analyse as analyse
     from graphnetz.audit import audit as audit
     from graphnetz.benchmark import BENCHMARK_TASKS as BENCHMARK_TASKS
     from graphnetz.benchmark import BenchmarkReport as BenchmarkReport

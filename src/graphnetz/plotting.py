@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.plots import draw_bars, draw_history
 from graphnetz.report.style import save_figure, set_plot_style
-from graphnetz.report.views import CellView, Grid, TaskRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from graphnetz.engine.worker import train_once
 from torch import nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
@@ -13,6 +12,7 @@ from torch_geometric.nn import models as pyg
 
 from graphnetz import run_benchmark, task_from_dataset
 from graphnetz._core.rng import seed_everything, training_context
+from graphnetz.engine.worker import train_once
 from graphnetz.models import spec_from
 from graphnetz.records import Protocol
 from graphnetz.tasktypes import TASK_TYPES

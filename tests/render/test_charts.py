@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphnetz.records.views import CellView, Curve, CurvePanel, Grid, RankView, TaskRow
 from graphnetz.report import charts
 from graphnetz.report.charts.base import Scale, legend, look, padded
-from graphnetz.report.views import CellView, Curve, CurvePanel, Grid, RankView, TaskRow
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 

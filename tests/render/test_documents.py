@@ -10,10 +10,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from graphnetz._core.text import number, p_value
 from graphnetz.records import Figure, Section, Table
+from graphnetz.records.analysis import Comparison, Verdict
+from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import latex, tables
-from graphnetz.report.page import PageData, VerdictView, render_fragment, render_page
-from graphnetz.report.views import BothView, CellView, Grid, PairView, TaskRow, number, p_value
+from graphnetz.report.page import PageData, render_fragment, render_page
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 NAMES = (EVIL, "a_b$%", "=cmd()", "[red]", "y" * 300, "\u202eevil", "שלום")
@@ -24,6 +26,10 @@ def make_grid():
     cells += [CellView(note=name) for name in NAMES[2:]]
     rows = tuple(TaskRow(name, "Test accuracy", True, tuple(cells), "cat") for name in NAMES)
     return Grid(NAMES, rows, n_seeds=10, tie_rule="cannot be told apart")
+
+
+def both_of(**found):
+    return Comparison("t", "a", "b", True, 5, 0.1, **found)
 
 
 def check_latex(text):
@@ -60,13 +66,17 @@ def test_summary_table_is_sound_latex():
 
 def test_pairwise_tables_are_sound_latex():
     pairs = [
-        PairView(t, "a_b", EVIL, 0.1, 0.05, 0.15, 2.0, p, p < 0.05, 10) for t in NAMES for p in (1e-9, 0.3, math.nan)
+        Comparison(
+            t, "a_b", EVIL, True, 10, 0.1, dz=2.0, p_decided=p, shown_low=0.05, shown_high=0.15, different=p < 0.05
+        )
+        for t in NAMES
+        for p in (1e-9, 0.3, math.nan)
     ]
-    text = latex.pairwise_latex(pairs, family="within each task")
+    text = latex.pairwise_latex(pairs)
     check_latex(text)
     assert r"\cellcolor{khaki}$1\cdot 10^{-9}$" in text
     assert "Holm correction within each task" in text
-    both = latex.both_latex([BothView("t", "a", "b", 0.1, 0.01, 0.2, True, False, reachable_w=False)])
+    both = latex.both_latex([(both_of(p_adjusted=0.01), both_of(p_adjusted=0.2, smallest_adjusted=0.1))])
     check_latex(both)
     assert r"$^\dagger$" in both
     assert "& no" in both
@@ -81,7 +91,7 @@ def test_csv_round_trips_numbers_and_guards_names():
 
 
 def test_markdown_keeps_one_cell_per_column():
-    text = tables.summary_markdown(make_grid(), title="t|x", verdicts=["<b>a</b> is *best*"])
+    text = tables.summary_markdown(make_grid(), title="t|x", verdicts=[Verdict("tied", "t", "<b>a</b> is *best*")])
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
     assert "<" not in text
@@ -135,7 +145,7 @@ def page(**changes):
     data = {
         "title": EVIL,
         "facts": (("Tasks", EVIL),),
-        "verdicts": (VerdictView("tied", EVIL, EVIL, EVIL),),
+        "verdicts": (Verdict("tied", EVIL, EVIL, EVIL),),
         "grid": make_grid(),
         "absent": ((EVIL, EVIL, EVIL),),
         "failures": Table(("Task",), ((EVIL,),)),
@@ -187,5 +197,5 @@ def test_every_anchor_has_a_target():
 
 
 def test_fragment_escapes():
-    text = render_fragment(make_grid(), [VerdictView("tied", EVIL, EVIL)])
+    text = render_fragment(make_grid(), [Verdict("tied", EVIL, EVIL)])
     assert "<img" not in text

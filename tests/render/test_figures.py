@@ -6,9 +6,10 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from graphnetz._core.errors import UsageError
+from graphnetz.records.analysis import Comparison
+from graphnetz.records.views import CellView, Curve, CurvePanel, Grid, RankView, TaskRow
 from graphnetz.report import plots
 from graphnetz.report.style import figure_bytes, palette, save_figure
-from graphnetz.report.views import CellView, Curve, CurvePanel, Grid, PairView, RankView, TaskRow
 
 MODELS = ("GCN", "a_b$%", "_hidden", "</script>" + "x" * 300)
 
@@ -33,7 +34,9 @@ def grid():
 
 
 def pair(task="cora", a="GCN", b="a_b$%", p=0.01):
-    return PairView(task, a, b, 0.02, 0.01, 0.03, 1.0, p, p <= 0.05, 10)
+    return Comparison(
+        task, a, b, True, 10, 0.02, dz=1.0, p_decided=p, shown_low=0.01, shown_high=0.03, different=p <= 0.05
+    )
 
 
 def ranks(rejected=True, cliques=((0, 1), (1, 2))):

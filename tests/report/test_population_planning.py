@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from graphnetz.analysis.planning import critical_difference, plan_from_report, plan_from_sd
+from graphnetz.analysis.planning import critical_difference, plan_from_pilot, plan_from_sd
 from graphnetz.analysis.task_population import hierarchical_frame, population_tables, wilcoxon_frame
 from graphnetz.cli.app import run_app
 from graphnetz.report import BenchmarkReport
@@ -38,7 +38,7 @@ def report():
 
 
 def test_wilcoxon_over_tasks_is_that_of_scipy(report):
-    frame = wilcoxon_frame(report)
+    frame = wilcoxon_frame(report.analysis)
     means = scores().groupby(["task", "model"])["score"].mean().unstack()
     raw = [stats.wilcoxon(means[a], means[b], method="exact").pvalue for a, b in combinations("abc", 2)]
     assert frame["p_raw"].tolist() == pytest.approx(raw)
@@ -47,7 +47,7 @@ def test_wilcoxon_over_tasks_is_that_of_scipy(report):
 
 
 def test_the_hierarchical_view_is_that_of_the_differences(report):
-    frame = hierarchical_frame(report, margin=0.01).set_index(["model_a", "model_b"])
+    frame = hierarchical_frame(report.analysis, margin=0.01).set_index(["model_a", "model_b"])
     table = report.scores
     rows = [np.subtract(*table.paired(task, "a", "c")) for task in table.tasks]
     direct = hierarchical(rows, margin=0.01)
@@ -58,18 +58,18 @@ def test_the_hierarchical_view_is_that_of_the_differences(report):
 
 def test_only_shares_of_one_take_part():
     lower = BenchmarkReport.from_scores(scores(metric="test_mae").assign(greater_is_better=False))
-    assert hierarchical_frame(lower).empty
-    assert [name for name, _ in population_tables(lower)] == ["Every two models over tasks"]
+    assert hierarchical_frame(lower.analysis).empty
+    assert [name for name, _ in population_tables(lower.analysis)] == ["Every two models over tasks"]
 
 
 def test_the_page_shows_both_and_small_reports_show_neither(report):
     names = [name for name, _ in build_page(report).tables]
     assert {"Every two models over tasks", "A task that was not measured"} <= set(names)
-    assert population_tables(BenchmarkReport.from_scores(scores(tasks=2))) == []
+    assert population_tables(BenchmarkReport.from_scores(scores(tasks=2)).analysis) == []
 
 
 def test_seeds_are_those_of_statsmodels(report):
-    plan = plan_from_report(report, effect=0.01, power=0.8)
+    plan = plan_from_pilot(report.analysis, effect=0.01, power=0.8)
     table = report.scores
     for row in plan.tasks:
         spread = sorted(np.subtract(*table.paired(row.task, a, b)).std(ddof=1) for a, b in combinations("abc", 2))

@@ -195,7 +195,7 @@ def test_report_methods_draw_and_write(mixed, tmp_path):
 
 
 def test_learning_curves_average_over_seeds(cells):
-    from graphnetz.report.figures import curve_panels
+    from graphnetz.analysis.curves import curve_panels
 
     runs = [[0.1, 0.2, 0.3], [0.3, 0.4]]
     (panel,) = curve_panels({"t": {"A": [{"k": r} for r in runs]}}, {"t": "k"}, {"t": "K"}, level=0.95)

@@ -10,7 +10,6 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 
 from graphnetz._core.errors import UsageError
-from graphnetz.analysis.standings import places
 from graphnetz.cli.app import run_app
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.compare_runs import compare_reports, merge_reports
@@ -120,7 +119,7 @@ def test_places_are_intervals():
     seed = rng.normal(0, 0.01, 10)
     values = {"t": {m: mean + seed + rng.normal(0, 0.002, 10) for m, mean in (("A", 0.9), ("B", 0.8), ("C", 0.7))}}
     values["t"]["D"] = values["t"]["A"] + np.tile([0.002, -0.002], 5)
-    found = {p.model: p for p in places(report(values))}
+    found = {p.model: p for p in report(values).analysis.places}
     assert found["A"].text == found["D"].text == "1 to 2"
     assert (found["B"].text, found["C"].text) == ("3", "4")
 

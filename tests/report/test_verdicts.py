@@ -133,3 +133,20 @@ def test_unknown_split_ratio_is_admitted():
         columns=["task", "model", "seed", "score", "metric", "greater_is_better", "replication"],
     )
     assert "is not corrected for runs that share training data" in BenchmarkReport.from_scores(frame).verdict("t")
+
+
+def test_a_model_that_wins_on_shared_seeds_is_not_called_worse():
+    """B beats A on every seed that both have; A has the better mean only because its bad seeds are missing."""
+    rng = np.random.default_rng(0)
+    level = np.array([0.9] * 5 + [0.3] * 5)
+    rows = [("t", "A", s, level[s] + rng.normal(0, 1e-3), "test_acc", True) for s in range(6)]
+    rows += [("t", "B", s, level[s] + 0.05 + rng.normal(0, 1e-3), "test_acc", True) for s in range(10)]
+    frame = pd.DataFrame(rows, columns=["task", "model", "seed", "score", "metric", "greater_is_better"])
+    report = BenchmarkReport.from_scores(frame)
+    pair = report.comparisons()[0]
+    assert (pair.different, pair.better) == (True, "B")
+    assert report.grid().rows[0].cells[0].mark == "best"
+    found = one(report)
+    assert found.level == "warning"
+    assert "A is better" not in found.text
+    assert "On the seeds that both have, B is better than A" in found.text

@@ -1,10 +1,11 @@
-"""Text from others: made safe to show on one line, or read as a number."""
+"""Text from others, made safe to show on one line or read as a number; numbers and names as in a sentence."""
 
 from __future__ import annotations
 
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from graphnetz._core.errors import UsageError
 
@@ -47,3 +48,53 @@ def parse_budget(value: str | int | float) -> int:
     if not found or count < 1 or not math.isclose(count, round(count), rel_tol=1e-12):
         raise UsageError(f"A budget is a number of parameters such as 100000, 100k or 0.5M, got {value!r}.")
     return round(count)
+
+
+ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+
+
+def shorten(text: object, width: int = 40) -> str:
+    """Return `clean` text of at most ``width`` characters; the middle is left out, both ends stay.
+
+    Examples
+    --------
+    >>> shorten("a" * 30 + "b" * 30, 11)
+    'aaaaa…bbbbb'
+    """
+    plain = clean(text)
+    if len(plain) <= width:
+        return plain
+    head = width // 2
+    tail = width - head - 1
+    return plain[:head] + ELLIPSIS + plain[len(plain) - tail :]
+
+
+def names(items: Sequence[str], *, most: int = 6) -> str:
+    """Join names as in a sentence: ``a, b and c``; long lists end in a count."""
+    short = [shorten(item, 40) for item in items]
+    if len(short) > most:
+        return ", ".join(short[: most - 1]) + f" and {len(short) - most + 1} others"
+    return " and ".join(short) if len(short) < 3 else ", ".join(short[:-1]) + " and " + short[-1]
+
+
+def seeds_word(n: int) -> str:
+    """``1 seed``, ``10 seeds``."""
+    return f"{n} seed{'' if n == 1 else 's'}"
+
+
+def number(value: float, *, digits: int = 3, signed: bool = False) -> str:
+    """Return ``value`` for a table: fixed digits in the usual range, scientific outside it."""
+    if not math.isfinite(value):
+        return "n/a" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    sign = "+" if signed else ""
+    size = abs(value)
+    if size >= 10.0 ** (digits + 2):
+        return f"{value:{sign}.{digits - 1}e}"
+    if 0 < size < 0.5 * 10.0**-digits:
+        return f"{value:{sign}.1e}"
+    return f"{value:{sign}.{digits}f}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with three significant digits."""
+    return "n/a" if math.isnan(p) else f"{p:.3g}"

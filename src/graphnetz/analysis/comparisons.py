@@ -1,140 +1,72 @@
-"""Scores in, statistics out: one record per cell and per comparison."""
+"""Scores in, one record per cell and per comparison out; the one place that says which test decides."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from graphnetz._core.errors import unknown_name
 from graphnetz.records import ScoreTable
-from graphnetz.records.task_info import SHARED_DATA
-from graphnetz.stats import Interval, adjust, corrected_interval, interval, paired_test
+from graphnetz.records.analysis import AnalysisOptions, CellStat, Comparison, Standing
+from graphnetz.records.task_info import SHARED_DATA, TaskInfo
+from graphnetz.stats import PAIRED_TESTS, adjust, binomial_error, corrected_interval, interval, paired_test
+
+_NAN = math.nan
 
 
-@dataclass(frozen=True)
-class CellStat:
-    """One (task, model): the plain interval, and the corrected one when runs share training data."""
-
-    task: str
-    model: str
-    plain: Interval
-    corrected: Interval | None
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Models a and b on one task, with the raw and the Holm-adjusted p of the chosen test.
-
-    ``*_corrected`` hold the corrected resampled t-test (Nadeau and Bengio) of tasks whose runs share
-    training data, NaN elsewhere. ``decisive`` is what verdicts and marks read.
-    """
-
-    task: str
-    a: str
-    b: str
-    greater_is_better: bool
-    n: int
-    n_used: int
-    mean_diff: float
-    low: float
-    high: float
-    dz: float
-    hedges_g: float
-    p: float
-    smallest_p: float
-    reason: str
-    shares_data: bool
-    low_corrected: float = math.nan
-    high_corrected: float = math.nan
-    p_corrected: float = math.nan
-    p_adjusted: float = math.nan
-    p_corrected_adjusted: float = math.nan
-    smallest_adjusted: float = math.nan
-    family_size: int = 0
-    alpha: float = 0.05
-
-    @property
-    def corrected(self) -> bool:
-        """Whether the corrected test decides."""
-        return self.shares_data and math.isfinite(self.p_corrected_adjusted)
-
-    @property
-    def decisive_p(self) -> float:
-        """Adjusted p that verdicts use."""
-        return self.p_corrected_adjusted if self.corrected else self.p_adjusted
-
-    @property
-    def decisive_bounds(self) -> tuple[float, float]:
-        """Interval of the difference that goes with `decisive_p`."""
-        return (self.low_corrected, self.high_corrected) if self.corrected else (self.low, self.high)
-
-    @property
-    def significant(self) -> bool:
-        """The chosen test after Holm, as documented for ``pairwise()``."""
-        return bool(self.p_adjusted <= self.alpha)
-
-    @property
-    def different(self) -> bool:
-        """The decisive test after Holm."""
-        return bool(self.decisive_p <= self.alpha)
-
-    @property
-    def reachable(self) -> bool:
-        """Whether the chosen test could have become significant with this many seeds at all."""
-        return not self.smallest_adjusted > self.alpha
-
-    @property
-    def exact(self) -> bool:
-        """Whether the two differ by the same amount on every seed, so that no test exists."""
-        return self.n >= 2 and math.isnan(self.decisive_p) and abs(self.mean_diff) > 1e-12
-
-    @property
-    def better(self) -> str:
-        """Model with the better mean, empty on a tie."""
-        if self.mean_diff == 0 or math.isnan(self.mean_diff):
-            return ""
-        return self.a if (self.mean_diff > 0) == self.greater_is_better else self.b
-
-    def involves(self, model: str) -> bool:
-        """Whether ``model`` is one of the two."""
-        return model in (self.a, self.b)
-
-    def other(self, model: str) -> str:
-        """The one that is not ``model``."""
-        return self.b if model == self.a else self.a
+def known_test(name: str) -> str:
+    """Return the name of a paired test, or say which there are."""
+    PAIRED_TESTS[name]
+    return name
 
 
 def cell_stats(
     table: ScoreTable,
-    pairs: set[tuple[str, str]],
+    tasks: Mapping[str, TaskInfo],
+    planned: Mapping[tuple[str, str], int | None],
+    options: AnalysisOptions,
     *,
-    level: float,
-    method: str,
-    n_resamples: int,
-    seed: int,
     level_of: Callable[[int], float] | None = None,
-) -> list[CellStat]:
+) -> tuple[CellStat, ...]:
     """Return one record per planned (task, model), in the order of the table.
 
-    ``level_of(n)`` is the level of an interval of n seeds where the number of seeds was not fixed beforehand.
+    ``planned`` maps them to their parameters; ``level_of(n)`` is the level of an interval of n seeds where the number
+    of seeds was not fixed beforehand.
     """
     out = []
     for t, task in enumerate(table.tasks):
-        shared = table.replication[t] in SHARED_DATA
         for m, model in enumerate(table.models):
-            if (task, model) not in pairs:
+            if (task, model) not in planned:
                 continue
             x = table.values[t, m]
-            at = level if level_of is None else level_of(int(np.isfinite(x).sum()))
-            plain = interval(x, level=at, method=method, n_resamples=n_resamples, seed=seed)
-            fixed = corrected_interval(table.by_split(task, x), table.test_ratio[t], at) if shared else None
-            out.append(CellStat(task, model, plain, fixed, table.reasons.get((task, model), "")))
-    return out
+            level = options.level if level_of is None else level_of(int(np.isfinite(x).sum()))
+            i = interval(
+                x, level=level, method=options.interval, n_resamples=options.bootstrap_n, seed=options.bootstrap_seed
+            )
+            shared = table.replication[t] in SHARED_DATA
+            fixed = corrected_interval(table.by_split(task, x), table.test_ratio[t], level) if shared else None
+            bounds = (fixed.low, fixed.high, fixed.half) if fixed else (_NAN, _NAN, _NAN)
+            note = table.reasons.get((task, model), "")
+            parts = [part for part in (note, i.reason) if part] if i.n != len(x) else [i.reason or "ok"]
+            out.append(
+                CellStat(
+                    task, model, i.n, i.mean, i.std, i.sem, i.low, i.high, i.half, *bounds,
+                    test_se=_test_error(i.mean, tasks[task]), parameters=planned[task, model], note=note,
+                    reason=i.reason, status="; ".join(parts) or f"{i.n} of {len(x)} seeds",
+                )
+            )  # fmt: skip
+    return tuple(out)
+
+
+def _test_error(mean: float, info: TaskInfo) -> float:
+    """Error of the finite test set that all seeds share: known in closed form for an accuracy."""
+    share = info.metric.rpartition("test_")[2] == "acc" and 0 <= mean <= 1
+    return binomial_error(mean, info.n_test) if share and info.n_test else _NAN
 
 
 def compare(table: ScoreTable, *, alpha: float, method: str, family: str = "task") -> list[Comparison]:
@@ -175,30 +107,38 @@ def _pairs(table: ScoreTable, t: int) -> list[tuple[str, str]]:
 
 def _test(table: ScoreTable, t: int, a: str, b: str, *, alpha: float, method: str) -> Comparison:
     x, y = table.paired(table.tasks[t], a, b)
-    level = 1 - alpha
-    found = paired_test(x, y, method=method, level=level, test_ratio=table.test_ratio[t])
-    shared = table.replication[t] in SHARED_DATA
-    fixed = paired_test(x, y, method="corrected_t", level=level, test_ratio=table.test_ratio[t]) if shared else None
+    ratio, shared = table.test_ratio[t], table.replication[t] in SHARED_DATA
+    found = paired_test(x, y, method=method, level=1 - alpha, test_ratio=ratio)
+    fixed = paired_test(x, y, method="corrected_t", level=1 - alpha, test_ratio=ratio) if shared else None
     return Comparison(
-        task=table.tasks[t],
-        a=a,
-        b=b,
-        greater_is_better=table.greater_is_better[t],
-        n=found.n,
-        n_used=found.n_used,
-        mean_diff=found.mean_diff,
-        low=found.low,
-        high=found.high,
-        dz=found.dz,
-        hedges_g=found.hedges_g,
-        p=found.p,
-        smallest_p=found.smallest_p,
-        reason=found.reason,
-        shares_data=shared,
-        low_corrected=fixed.low if fixed else math.nan,
-        high_corrected=fixed.high if fixed else math.nan,
-        p_corrected=fixed.p if fixed else math.nan,
-        alpha=alpha,
+        table.tasks[t], a, b, table.greater_is_better[t], found.n, found.mean_diff, found.low, found.high, found.dz,
+        found.hedges_g, found.p, found.n_used, found.smallest_p, found.reason, shared,
+        low_corrected=fixed.low if fixed else _NAN, high_corrected=fixed.high if fixed else _NAN,
+        p_corrected=fixed.p if fixed else _NAN, alpha=alpha, exact=_shifted(x, y, found.dz),
+    )  # fmt: skip
+
+
+def _shifted(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], dz: float) -> bool:
+    """Whether the two differ by one amount, not 0, on every seed; d_z is undefined for differences without spread."""
+    return x.size > 1 and math.isnan(dz) and bool(abs(x[0] - y[0]) > 1e-12 * max(abs(x[0]), abs(y[0])))
+
+
+def decided(pair: Comparison, *, by: str) -> Comparison:
+    """Say which test decides ``pair`` and what it says: the corrected one where runs share training data, else ``by``.
+
+    This is the only place that knows; everything that is written or drawn reads the fields that are set here.
+    """
+    corrected = pair.shares_data and math.isfinite(pair.p_corrected_adjusted)
+    p = pair.p_corrected_adjusted if corrected else pair.p_adjusted
+    low, high = (pair.low_corrected, pair.high_corrected) if corrected else (pair.low, pair.high)
+    return replace(
+        pair,
+        decided_by="corrected_t" if corrected else by,
+        p_decided=p,
+        shown_low=low,
+        shown_high=high,
+        different=bool(p <= pair.alpha),
+        exact=pair.exact and math.isnan(p),
     )
 
 
@@ -214,41 +154,34 @@ _FAMILIES: dict[str, Callable[[Sequence[Comparison]], list[list[Comparison]]]] =
     "report": lambda raw: [list(raw)] if raw else [],
 }
 
-FAMILY_WORDS = {"task": "within each task", "report": "over all comparisons of the report"}
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The best model of a task and how the others stand to it."""
-
-    best: str
-    tied: tuple[str, ...]
-    worse: tuple[str, ...]
-    exact: tuple[str, ...]
-    untested: tuple[str, ...]
-
 
 def standing(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> Standing | None:
-    """Sort the models of task ``t`` by the decisive test against the best mean; None without values.
+    """Sort the models of task ``t`` by the deciding test against the best mean; None without values.
 
     A tie of means goes to the model that comes first. ``pairs`` are the comparisons of this task.
     """
-    means = table.means()[t] * (1 if table.greater_is_better[t] else -1)
-    if not np.isfinite(means).any():
+    ranked = by_mean(table, t)
+    if not ranked:
         return None
-    order = [int(i) for i in np.argsort(-np.where(np.isfinite(means), means, -np.inf), kind="stable")]
-    ranked = [table.models[i] for i in order if np.isfinite(means[i])]
     best = ranked[0]
-    groups: dict[str, list[str]] = {"tied": [], "worse": [], "exact": [], "untested": []}
+    groups: dict[str, list[str]] = {}
     against = {pair.other(best): pair for pair in pairs if pair.involves(best)}
     for model in ranked[1:]:
-        groups[_relation(against[model])].append(model)
+        groups.setdefault(_relation(against[model], best), []).append(model)
     return Standing(best, **{name: tuple(models) for name, models in groups.items()})
 
 
-def _relation(pair: Comparison) -> str:
-    if pair.n < 2:
-        return "untested"
+def by_mean(table: ScoreTable, t: int) -> list[str]:
+    """Models of task ``t`` that have a value, best mean first."""
+    means = table.means()[t] * (-1 if table.greater_is_better[t] else 1)
+    return [table.models[int(i)] for i in np.argsort(means, kind="stable") if np.isfinite(means[i])]
+
+
+def _relation(pair: Comparison, best: str) -> str:
     if pair.exact:
         return "exact"
-    return "worse" if pair.different else "tied"
+    if pair.different:
+        return "worse" if pair.better == best else "ahead"
+    if math.isnan(pair.p_decided) and (pair.n < 2 or math.isfinite(pair.dz)):
+        return "untested"
+    return "tied"

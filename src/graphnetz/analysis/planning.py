@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError
-from graphnetz.analysis.task_population import _is_share
+from graphnetz.analysis.task_population import is_share
 from graphnetz.records import ScoreTable
 from graphnetz.records.task_info import SHARED_DATA
 from graphnetz.stats import nemenyi, power_analysis, seeds_needed
 
 if TYPE_CHECKING:
-    from graphnetz.report.report import BenchmarkReport
+    from graphnetz.analysis.analysis import Analysis
 
 MAX = 10_000
 
@@ -71,11 +71,9 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def plan_from_report(report: BenchmarkReport, *, effect: float, power: float = 0.8, alpha: float = 0.05) -> DesignPlan:
+def plan_from_pilot(pilot: Analysis, *, effect: float, power: float = 0.8, alpha: float = 0.05) -> DesignPlan:
     """Plan from a pilot: its spread of seed-wise differences, its seconds, its tasks and models."""
-    table = report.scores
-    costs = report.costs()
-    seconds = dict(zip(zip(costs["task"], costs["model"], strict=True), costs["seconds_mean"].tolist(), strict=True))
+    table, seconds = pilot.scores, pilot.seconds
     tasks = []
     for t, name in enumerate(table.tasks):
         present = table.present(name)
@@ -86,8 +84,8 @@ def plan_from_report(report: BenchmarkReport, *, effect: float, power: float = 0
             tasks.append(planned)
     if not tasks:
         raise UsageError("The pilot has no task on which two models share two seeds. Run at least 2 seeds, better 5.")
-    models = len(report.ranking().models)
-    needed = _tasks_needed(report, effect=effect, power=power, alpha=alpha)
+    models = len(pilot.ranking.models)
+    needed = _tasks_needed(pilot, effect=effect, power=power, alpha=alpha)
     return DesignPlan(
         effect, power, alpha, tuple(tasks), models, len(table.tasks), critical_difference(models, len(table.tasks)),
         needed, critical_difference(models, needed) if needed else math.nan,
@@ -133,15 +131,15 @@ def _task_plan(
     return TaskPlan(name, len(pairs), worst.n, worst.sd, worst.seeds, worst.seeds_high, typical.seeds, cost)
 
 
-def _tasks_needed(report: BenchmarkReport, *, effect: float, power: float, alpha: float) -> int | None:
+def _tasks_needed(pilot: Analysis, *, effect: float, power: float, alpha: float) -> int | None:
     """Tasks over which a paired test of task means detects a mean difference ``effect`` between the typical two models.
 
     The spread between tasks of the pilot's own differences decides; only metrics that are shares of 1 take part.
     """
-    table = report.scores
-    chosen = [t for t in range(len(table.tasks)) if _is_share(table, t)]
+    table = pilot.scores
+    chosen = [t for t in range(len(table.tasks)) if is_share(table, t)]
     means = table.means()[chosen] * np.array([1.0 if table.greater_is_better[t] else -1.0 for t in chosen])[:, None]
-    places = [table.models.index(model) for model in report.ranking().models]
+    places = [table.models.index(model) for model in pilot.ranking.models]
     pairs = [(i, j) for n, i in enumerate(places) for j in places[n + 1 :]]
     spreads = []
     for i, j in pairs:

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from graphnetz._core.errors import UnknownNameError, UsageError
-from graphnetz.analysis.comparisons import Comparison
+from graphnetz.analysis.comparisons import by_mean
 from graphnetz.metrics import lookup
 from graphnetz.records import ScoreTable
+from graphnetz.records.analysis import Comparison
 from graphnetz.records.task_info import SHARED_DATA
 from graphnetz.stats import adjust, minimum_detectable_effect, power_analysis, seeds_needed, tost
 
@@ -24,6 +25,7 @@ MAX_SEEDS = 10_000
 class Design:
     """How far the seeds of one comparison reach. ``seeds`` is None when no number of seeds suffices."""
 
+    task: str
     a: str
     b: str
     n: int
@@ -62,6 +64,7 @@ def design_of(table: ScoreTable, pair: Comparison, *, effect: float) -> Design:
     alpha = pair.alpha / max(1, pair.family_size)
     ratio = _ratio(table, t)
     return Design(
+        pair.task,
         pair.a,
         pair.b,
         x.size,
@@ -71,6 +74,17 @@ def design_of(table: ScoreTable, pair: Comparison, *, effect: float) -> Design:
         minimum_detectable_effect(sd, x.size, alpha=alpha, power=TARGET, test_ratio=ratio),
         seeds_needed(effect, sd, alpha=alpha, power=TARGET, max_n=MAX_SEEDS, test_ratio=ratio),
     )
+
+
+def best_two(table: ScoreTable, grouped: Mapping[str, Sequence[Comparison]]) -> tuple[Design, ...]:
+    """Return what the seeds can see between the two best means of every task."""
+    out = []
+    for task, pairs in grouped.items():
+        t = table.tasks.index(task)
+        first, second = sorted(by_mean(table, t)[:2])
+        pair = next(p for p in pairs if (p.a, p.b) == (first, second))
+        out.append(design_of(table, pair, effect=reference_effect(table, t)))
+    return tuple(out)
 
 
 def _ratio(table: ScoreTable, t: int) -> float:
@@ -88,28 +102,18 @@ def power_frame(
         ratio = _ratio(table, table.tasks.index(pair.task))
         size = _per_task(effect, pair.task, "effect")
         found = power_analysis(x - y, size, alpha=alpha, target=target, max_n=MAX_SEEDS, test_ratio=ratio)
+        seeds = (_or_nan(found.seeds), _or_nan(found.seeds_low), _or_nan(found.seeds_high))
         rows.append(
-            {
-                "task": pair.task,
-                "model_a": pair.a,
-                "model_b": pair.b,
-                "n_seeds": found.n,
-                "effect": size,
-                "alpha": alpha,
-                "sd_diff": found.sd,
-                "sd_low": found.sd_low,
-                "sd_high": found.sd_high,
-                "power": found.power,
-                "power_low": found.power_low,
-                "power_high": found.power_high,
-                "smallest_effect": found.mde,
-                "seeds": _or_nan(found.seeds),
-                "seeds_low": _or_nan(found.seeds_low),
-                "seeds_high": _or_nan(found.seeds_high),
-                "reason": found.reason,
-            }
-        )
-    return pd.DataFrame(rows)
+            (pair.task, pair.a, pair.b, found.n, size, alpha, found.sd, found.sd_low, found.sd_high, found.power,
+             found.power_low, found.power_high, found.mde, *seeds, found.reason)
+        )  # fmt: skip
+    return pd.DataFrame(rows, columns=list(_POWER))
+
+
+_POWER = (
+    "task", "model_a", "model_b", "n_seeds", "effect", "alpha", "sd_diff", "sd_low", "sd_high", "power", "power_low",
+    "power_high", "smallest_effect", "seeds", "seeds_low", "seeds_high", "reason",
+)  # fmt: skip
 
 
 def equivalence_frame(

@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from graphnetz.records import ScoreTable
-from graphnetz.report.views import RankView
-from graphnetz.stats import FriedmanResult, NemenyiResult, friedman, nemenyi, rank_rows
+from graphnetz.records.analysis import Ranking
+from graphnetz.stats import FriedmanResult, friedman, nemenyi, rank_rows, rank_stability
 
 TEST_NAMES = {"permutation": "Friedman (permutation)", "f": "Iman-Davenport", "none": "Friedman"}
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Ranks of the models that are present on every task.
-
-    ``dropped_tasks`` have no value at all; ``excluded`` maps each unranked model to the tasks it
-    misses; ``dependent`` lists tasks that stand on the same graph.
-    """
-
-    tasks: tuple[str, ...]
-    models: tuple[str, ...]
-    values: npt.NDArray[np.float64]
-    greater_is_better: tuple[bool, ...]
-    ranks: npt.NDArray[np.float64]
-    omnibus: FriedmanResult
-    posthoc: NemenyiResult | None
-    excluded: dict[str, tuple[str, ...]]
-    dropped_tasks: tuple[str, ...]
-    dependent: tuple[tuple[str, ...], ...]
-
-    @property
-    def order(self) -> list[int]:
-        """Positions of the models from best to worst mean rank."""
-        return [int(i) for i in np.argsort(self.omnibus.mean_ranks, kind="stable")] if self.tasks else []
 
 
 def rank_models(table: ScoreTable, *, alpha: float = 0.05) -> Ranking:
@@ -54,14 +29,29 @@ def rank_models(table: ScoreTable, *, alpha: float = 0.05) -> Ranking:
     ranks = rank_rows(values, better) if values.size else np.empty((len(tasks), len(models)))
     omnibus = friedman(ranks, alpha=alpha)
     posthoc = nemenyi(omnibus.mean_ranks, len(tasks), alpha=alpha) if len(models) > 1 and len(tasks) > 1 else None
+    order = tuple(int(i) for i in np.argsort(omnibus.mean_ranks, kind="stable")) if tasks else ()
+    # Nemenyi's difference is read only after a rejection: without one all models form one group.
+    cliques: tuple[tuple[int, ...], ...] = (tuple(range(len(order))),)
+    if omnibus.rejected and posthoc:
+        cliques = tuple(tuple(order.index(i) for i in clique) for clique in posthoc.cliques)
+    cd = posthoc.cd if posthoc else math.nan
     return Ranking(
         tasks=tasks,
         models=models,
         values=values,
         greater_is_better=better,
         ranks=ranks,
-        omnibus=omnibus,
-        posthoc=posthoc,
+        mean_ranks=omnibus.mean_ranks,
+        order=order,
+        p=omnibus.p,
+        rejected=omnibus.rejected,
+        alpha=omnibus.alpha,
+        decided_by=omnibus.decided_by,
+        test=TEST_NAMES[omnibus.decided_by],
+        reason=omnibus.reason,
+        cd=cd,
+        cliques=cliques,
+        forms=_forms(omnibus, cd),
         excluded={
             model: tuple(t for t, there in zip(tasks, np.isfinite(means[:, i]), strict=True) if not there)
             for i, model in enumerate(table.models)
@@ -80,46 +70,27 @@ def _dependent(table: ScoreTable, tasks: tuple[str, ...]) -> tuple[tuple[str, ..
     return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
 
-def friedman_dict(ranking: Ranking) -> dict[str, Any]:
+def _forms(test: FriedmanResult, cd: float) -> dict[str, Any]:
     """The documented keys (chi2, p_value, rejected, k, N), then the other forms of the test."""
-    test = ranking.omnibus
-    return {
+    names = ("alpha", "p", "decided_by", "p_chi2", "chi2_ties", "p_ties", "f", "p_f", "p_permutation")
+    first = {
         "chi2": test.chi2,
         "p_value": test.p_chi2,
         "rejected": test.rejected,
         "k": test.k,
         "N": test.n,
         "n": test.n,
-        "alpha": test.alpha,
-        "p": test.p,
-        "decided_by": test.decided_by,
-        "p_chi2": test.p_chi2,
-        "chi2_ties": test.chi2_ties,
-        "p_ties": test.p_ties,
-        "f": test.f,
-        "p_f": test.p_f,
-        "p_permutation": test.p_permutation,
-        "cd": ranking.posthoc.cd if ranking.posthoc else math.nan,
-        "reason": test.reason,
     }
+    return first | {name: getattr(test, name) for name in names} | {"cd": cd, "reason": test.reason}
 
 
-def rank_view(ranking: Ranking) -> RankView:
-    """What the critical-difference diagram draws: one clique unless the omnibus rejects."""
-    order, test = ranking.order, ranking.omnibus
-    place = {model: i for i, model in enumerate(order)}
-    cliques: tuple[tuple[int, ...], ...] = (tuple(range(len(order))),)
-    if test.rejected and ranking.posthoc:
-        cliques = tuple(tuple(place[i] for i in clique) for clique in ranking.posthoc.cliques)
-    return RankView(
-        models=tuple(ranking.models[i] for i in order),
-        mean_ranks=tuple(float(test.mean_ranks[i]) for i in order),
-        n_tasks=test.n,
-        cd=ranking.posthoc.cd if ranking.posthoc else math.nan,
-        cliques=cliques,
-        rejected=test.rejected,
-        p=test.p,
-        alpha=test.alpha,
-        test=TEST_NAMES[test.decided_by],
-        reason=test.reason,
-    )
+def stability_frame(found: Ranking, *, n_resamples: int, seed: int) -> pd.DataFrame:
+    """Mean ranks, their intervals and shares of being best when tasks are resampled, best model first."""
+    moved = rank_stability(found.values, found.greater_is_better, n_resamples=n_resamples, seed=seed)
+    columns = {
+        "mean_rank": found.mean_ranks,
+        "rank_low": moved.mean_rank_low,
+        "rank_high": moved.mean_rank_high,
+        "p_best": moved.p_best,
+    }
+    return pd.DataFrame(columns, index=pd.Index(found.models, name="model", dtype=object)).iloc[list(found.order)]

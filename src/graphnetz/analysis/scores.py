@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from graphnetz._core.errors import UnknownNameError, UsageError
+from graphnetz.metrics import label_of, lookup
 from graphnetz.records import CellResult, ScoreTable
+from graphnetz.records.analysis import Histories
 from graphnetz.records.task_info import TaskInfo
-
-Histories = Mapping[str, Mapping[str, Sequence[Mapping[str, Sequence[float]]]]]
 
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.+@ -]*[\w.+@-])+[/\\]([\w.+@-]+)")
 
@@ -106,3 +108,49 @@ def absence_reasons(results: Sequence[CellResult], absent: Mapping[tuple[str, st
         seeds = f"{len(cells)} seed{'' if len(cells) == 1 else 's'}"
         reasons[pair] = f"{status} on {seeds}: {public_error(first)}" if not first.ok else f"{status} on {seeds}"
     return reasons
+
+
+def declared_info(metric: str) -> TaskInfo:
+    """Return the info of a task of which only the history key is known; the direction must be declared."""
+    try:
+        declared = lookup(metric)
+    except UnknownNameError as error:
+        raise UsageError(
+            f"The direction of {metric!r} is not declared. Pass tasks={{name: TaskInfo({metric!r}, "
+            f"greater_is_better=...)}}, or declare the metric with graphnetz.metrics.metric. ({error})"
+        ) from error
+    return TaskInfo(metric, greater_is_better=declared.greater_is_better)
+
+
+def headline_key(histories: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> str:
+    """Return the metric of a task that came as bare histories: the last ``test_`` key, else ``val_``."""
+    keys = list(dict.fromkeys(key for runs in histories.values() for run in runs for key in run))
+    for prefix in ("test_", "val_", ""):
+        found = [key for key in keys if key.startswith(prefix)]
+        if found:
+            return found[-1]
+    return ""
+
+
+def infer_tasks(histories: Histories, given: Mapping[str, TaskInfo]) -> dict[str, TaskInfo]:
+    """Return the info of every task: the given one, or what its histories show; labels come from the metric."""
+    found = dict(given)
+    for task, models in histories.items():
+        if task not in found:
+            key = headline_key(models)
+            found[task] = declared_info(key) if key else TaskInfo("score")
+    return {task: info if info.label else replace(info, label=label_of(info.metric)) for task, info in found.items()}
+
+
+def fill_from_results(tasks: Mapping[str, TaskInfo], results: Sequence[CellResult]) -> dict[str, TaskInfo]:
+    """Add test set size and split ratio where only the finished cells know them."""
+    sizes: dict[str, tuple[int, int]] = {}
+    for result in results:
+        if result.ok and result.n_test and result.task not in sizes:
+            sizes[result.task] = (result.n_train, result.n_test)
+    filled = {}
+    for name, info in tasks.items():
+        train, test = sizes.get(name, (0, 0))
+        ratio = test / train if math.isnan(info.test_ratio) and train else info.test_ratio
+        filled[name] = replace(info, n_test=info.n_test or test, test_ratio=ratio)
+    return filled

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from graphnetz._core.errors import UsageError
-from graphnetz.analysis.comparisons import Comparison
 from graphnetz.records import CellResult, ScoreTable, Section, Table
+from graphnetz.records.analysis import Comparison
+from graphnetz.records.seed_rule import SeedRule as SeedRule
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.stats import SPENDING, SequentialComparison, adjust, decide, look_schedule, nominal_levels
+from graphnetz.stats import SequentialComparison, adjust, decide, nominal_levels
 from graphnetz.stats.repeated import repeated_p
 from graphnetz.stats.sequential import t_p
 
@@ -28,52 +27,6 @@ Runs = Mapping[tuple[str, str], npt.NDArray[np.float64]]
 """Scores of a (task, model) in seed order, as far as seeds were run; NaN for a cell that failed."""
 
 SECTION = "seeds-auto"
-
-
-@dataclass(frozen=True)
-class SeedRule:
-    """When a comparison has had enough seeds.
-
-    Parameters
-    ----------
-    margin
-        Largest difference that does not matter; models closer than this are practically equivalent.
-    max_seeds, first_look
-        Budget per (task, model), and the seeds before the first look.
-    alpha, spending, futility
-        As in `graphnetz.stats.decide`; one Holm family per task.
-    """
-
-    margin: float
-    max_seeds: int = 30
-    alpha: float = 0.05
-    spending: str = "pocock"
-    futility: float = 0.1
-    first_look: int = 5
-
-    def __post_init__(self) -> None:
-        if not self.margin > 0 or not math.isfinite(self.margin):
-            raise UsageError(
-                f'seeds="auto" needs precision, the largest difference that does not matter, such as 0.01; '
-                f"got {self.margin!r}."
-            )
-        SPENDING[self.spending]
-        look_schedule(self.max_seeds, first=self.first_look)
-
-    @cached_property
-    def looks(self) -> tuple[int, ...]:
-        """Numbers of seeds at which results are read."""
-        return look_schedule(self.max_seeds, first=self.first_look)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> SeedRule | None:
-        """The rule of a report's configuration, or None for fixed seeds."""
-        raw = config.get("auto")
-        return cls(**raw) if isinstance(raw, Mapping) else None
 
 
 @dataclass(frozen=True)
@@ -195,12 +148,12 @@ def stopped(
         item = found.get((pair.task, pair.a, pair.b))
         if item is None:
             out.append(pair)
-        elif method != "t":
-            why = f"seeds were added by the sequential t-test, after which no valid {method} p exists"
-            nan = math.nan
-            out.append(replace(pair, p_adjusted=nan, p_corrected_adjusted=nan, reason=why))
         else:
-            out.append(_stopped(pair, item.state, holm[pair.task, pair.a, pair.b]))
+            # Another test has no valid p after stopping; the seeds and the interval are those of the rule all the same.
+            p = holm[pair.task, pair.a, pair.b] if method == "t" else math.nan
+            shown = _stopped(pair, item.state, p)
+            why = f"seeds were added by the sequential t-test, after which no valid {method} p exists"
+            out.append(shown if method == "t" else replace(shown, p=pair.p, p_corrected=math.nan, reason=why))
     return out
 
 

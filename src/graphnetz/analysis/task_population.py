@@ -16,7 +16,7 @@ from graphnetz.records.task_info import SHARED_DATA
 from graphnetz.stats import hierarchical, wilcoxon_holm
 
 if TYPE_CHECKING:
-    from graphnetz.report.report import BenchmarkReport
+    from graphnetz.analysis.analysis import Analysis
 
 MARGIN = 0.01
 MAX_PAIRS = 45
@@ -25,33 +25,31 @@ MAX_POSTERIOR = 600
 MIN_TASKS = 3
 
 
-def wilcoxon_frame(report: BenchmarkReport, *, alpha: float = 0.05) -> pd.DataFrame:
+def wilcoxon_frame(analysis: Analysis) -> pd.DataFrame:
     """Every two models over tasks by Wilcoxon's test with Holm, the alternative to Nemenyi (Benavoli et al. 2016)."""
-    ranking = report.ranking(alpha)
+    ranking = analysis.ranking
     columns = ["model_a", "model_b", "rank_a", "rank_b", "p_raw", "p_holm", "different", "nemenyi", "reason"]
     if len(ranking.models) < 2 or len(ranking.tasks) < 2:
         return pd.DataFrame(columns=columns)
-    found = wilcoxon_holm(ranking.values, ranking.greater_is_better, alpha)
-    cd = ranking.posthoc.cd if ranking.posthoc else math.inf
+    found = wilcoxon_holm(ranking.values, ranking.greater_is_better, analysis.options.alpha)
     rows = []
     for n, (i, j) in enumerate(found.pairs):
         a, b = float(found.mean_ranks[i]), float(found.mean_ranks[j])
-        apart = ranking.omnibus.rejected and abs(a - b) > cd * (1 + 1e-12)
         rows.append(
             (ranking.models[i], ranking.models[j], a, b, float(found.p_raw[n]), float(found.p_adjusted[n]),
-             bool(found.rejected[n]), bool(apart), found.reason)
+             bool(found.rejected[n]), ranking.apart(i, j), found.reason)
         )  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 
 
-def hierarchical_frame(report: BenchmarkReport, *, margin: float = MARGIN) -> pd.DataFrame:
+def hierarchical_frame(analysis: Analysis, *, margin: float = MARGIN) -> pd.DataFrame:
     """Probability that one model beats another by more than ``margin`` on a task that was not measured.
 
     Only tasks whose metric is a share of 1 take part: differences must mean the same everywhere.
     """
-    table = report.scores
-    tasks = [t for t in range(len(table.tasks)) if _is_share(table, t)]
-    models = [m for m in report.ranking().models if m in table.models]
+    table = analysis.scores
+    tasks = [t for t in range(len(table.tasks)) if is_share(table, t)]
+    models = [m for m in analysis.ranking.models if m in table.models]
     columns = ["model_a", "model_b", "tasks", "p_a", "p_equal", "p_b", "mean", "new_low", "new_high", "reason"]
     rows = []
     for a, b in combinations(models, 2):
@@ -71,21 +69,22 @@ def hierarchical_frame(report: BenchmarkReport, *, margin: float = MARGIN) -> pd
     return pd.DataFrame(rows, columns=columns)
 
 
-def _is_share(table: ScoreTable, t: int) -> bool:
+def is_share(table: ScoreTable, t: int) -> bool:
+    """Whether the metric of task ``t`` is a share of 1, so that its differences compare with those of other tasks."""
     try:
         return lookup(table.metrics[t]).bounds == (0.0, 1.0)
     except UnknownNameError:
         return False
 
 
-def population_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
+def population_tables(analysis: Analysis) -> list[tuple[str, Table]]:
     """The two tables of the page; none where there are too few tasks or too many pairs."""
-    ranking = report.ranking()
+    ranking = analysis.ranking
     k = len(ranking.models)
     if k < 2 or k * (k - 1) // 2 > MAX_PAIRS or len(ranking.tasks) < MIN_TASKS:
         return []
     tables = []
-    pairs = wilcoxon_frame(report)
+    pairs = wilcoxon_frame(analysis)
     if len(pairs):
         rows = tuple(
             (f"{r.model_a} − {r.model_b}", r.rank_a, r.rank_b, r.p_raw, r.p_holm, _yes(r.different), _yes(r.nemenyi))
@@ -100,9 +99,9 @@ def population_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
         tables.append(("Every two models over tasks", Table(columns, rows, (note + pairs["reason"].iloc[0]).strip())))
     if len(pairs) * len(ranking.tasks) > MAX_POSTERIOR:
         return tables
-    rule = report.seed_rule
+    rule = analysis.facts.rule
     margin = rule.margin if rule else MARGIN
-    found = hierarchical_frame(report, margin=margin)
+    found = hierarchical_frame(analysis, margin=margin)
     if len(found) and np.isfinite(found["p_a"]).any():
         chances = tuple(
             (f"{r.model_a} − {r.model_b}", r.p_a, r.p_equal, r.p_b, r.mean, r.new_low, r.new_high)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from graphnetz.analysis.comparisons import Comparison, Standing, standing
+from graphnetz._core.text import names, number, p_value, seeds_word, shorten
 from graphnetz.analysis.power import MAX_SEEDS, Design, design_of, reference_effect
 from graphnetz.records import ScoreTable
-from graphnetz.report.escape import shorten
-from graphnetz.report.page import VerdictView
-from graphnetz.report.views import number, p_value
+from graphnetz.records.analysis import TEST_WORDS, Comparison, Standing, Verdict
 
 SCOPE = {
     "init": "on this split",
@@ -26,51 +24,41 @@ REACH = {
     "regenerate": "holds for the generator, because every seed draws fresh data",
     "unknown": "what a seed varies was not stated, so runs are taken to share training data",
 }
-TEST_WORDS = {"t": "paired t", "wilcoxon": "Wilcoxon", "sign": "sign", "corrected_t": "corrected t"}
-
-
-def names(items: Sequence[str], *, most: int = 6) -> str:
-    """Join names as in a sentence: ``a, b and c``; long lists end in a count."""
-    short = [shorten(item, 40) for item in items]
-    if len(short) > most:
-        return ", ".join(short[: most - 1]) + f" and {len(short) - most + 1} others"
-    return " and ".join(short) if len(short) < 3 else ", ".join(short[:-1]) + " and " + short[-1]
-
-
-def seeds_word(n: int) -> str:
-    """``1 seed``, ``10 seeds``."""
-    return f"{n} seed{'' if n == 1 else 's'}"
 
 
 def task_verdicts(
-    table: ScoreTable, t: int, pairs: Sequence[Comparison], *, method: str, baselines: Sequence[str] = ()
-) -> list[VerdictView]:
-    """Return what can be said about task ``t``; ``pairs`` are its comparisons."""
+    table: ScoreTable, t: int, place: Standing | None, *, pairs: Sequence[Comparison], baselines: Sequence[str] = ()
+) -> list[Verdict]:
+    """Return what can be said about task ``t``; ``pairs`` are its comparisons and ``place`` how models stand."""
     task = table.tasks[t]
-    place = standing(table, t, pairs)
     if place is None:
-        return [VerdictView("untestable", task, "No model finished on this task, so nothing can be said.")]
+        return [Verdict("untestable", task, "No model finished on this task, so nothing can be said.")]
     if not pairs:
         return [
-            VerdictView("untestable", task, f"Only {shorten(place.best)} has results here: nothing to compare it with.")
+            Verdict("untestable", task, f"Only {shorten(place.best)} has results here: nothing to compare it with.")
         ]
     if max(pair.n for pair in pairs) < 2:
         text = (
             f"One seed gives no interval and no test; {shorten(place.best)} has the best single value. "
             "Run at least 5 seeds, better 10."
         )
-        return [VerdictView("untestable", task, text)]
-    blocked = _unreachable(pairs, method)
+        return [Verdict("untestable", task, text)]
+    blocked = _unreachable(pairs)
     main = blocked or _main(table, t, place, pairs)
-    basis = "" if blocked else _basis(table, t, pairs, method)
-    out = [VerdictView(main[0], task, main[1], basis)]
+    basis = "" if blocked else _basis(table, t, pairs)
+    out = [Verdict(main[0], task, main[1], basis)]
     beaten = _baselines(table, t, pairs, baselines)
     if beaten:
-        out.append(VerdictView("warning", task, beaten))
+        out.append(Verdict("warning", task, beaten))
     return out
 
 
-def _unreachable(pairs: Sequence[Comparison], method: str) -> tuple[str, str] | None:
+def test_words(pair: Comparison) -> str:
+    """Name of the test that decides ``pair``."""
+    return TEST_WORDS.get(pair.decided_by, pair.decided_by)
+
+
+def _unreachable(pairs: Sequence[Comparison]) -> tuple[str, str] | None:
     """Verdict for a task on which the deciding test cannot become significant, whatever the scores."""
     deciding = [pair for pair in pairs if not pair.corrected and pair.n >= 2]
     if not deciding or len(deciding) < len(pairs) or any(pair.reachable for pair in deciding):
@@ -80,7 +68,7 @@ def _unreachable(pairs: Sequence[Comparison], method: str) -> tuple[str, str] | 
     need = next(s for s in range(2, 200) if m * 2.0 ** (1 - s) <= first.alpha)
     return "untestable", (
         f"This design cannot show a difference: with {seeds_word(first.n)} the smallest possible "
-        f"{TEST_WORDS.get(method, method)} p is {p_value(first.smallest_p)}, after Holm over {m} "
+        f"{test_words(first)} p is {p_value(first.smallest_p)}, after Holm over {m} "
         f"comparison{'' if m == 1 else 's'} {p_value(first.smallest_adjusted)}, above {first.alpha:g} whatever the "
         f"scores. At least {need} seeds are needed before any comparison can."
     )
@@ -99,8 +87,21 @@ def _main(table: ScoreTable, t: int, place: Standing, pairs: Sequence[Comparison
             "so there is nothing to test."
         )
     if place.untested:
-        parts.append(f"{names(place.untested)} shares fewer than two seeds with it and could not be tested.")
-    return ("tied" if place.tied else "different" if place.worse else "untestable"), " ".join(parts)
+        parts.append(_untested(place, against))
+    if place.ahead:
+        parts.append(
+            f"On the seeds that both have, {names(place.ahead)} is better than {shorten(place.best)}, whose mean over "
+            "its own seeds is the best: missing cells decide here. Run them."
+        )
+    level = "warning" if place.ahead else "tied" if place.tied else "different" if place.worse else "untestable"
+    return level, " ".join(parts)
+
+
+def _untested(place: Standing, against: Mapping[str, Comparison]) -> str:
+    first = against[place.untested[0]]
+    if first.n < 2:
+        return f"{names(place.untested)} shares fewer than two seeds with it and could not be tested."
+    return f"{names(place.untested)} could not be tested against {shorten(place.best)}: {first.reason}."
 
 
 def _tied(table: ScoreTable, t: int, place: Standing, against: Mapping[str, Comparison]) -> str:
@@ -129,12 +130,12 @@ def _seeds_clause(plans: Sequence[Design], n: int, *, shared: bool) -> str:
 
 def _better(place: Standing, against: Mapping[str, Comparison], *, leads: bool, scope: str) -> str:
     nearest = against[place.worse[0]]
-    low, high = nearest.decisive_bounds
+    low, high = nearest.shown_low, nearest.shown_high
     flip = nearest.a != place.best
     diff = -nearest.mean_diff if flip else nearest.mean_diff
     bounds = (-high, -low) if flip else (low, high)
     span = f" [{number(bounds[0], signed=True)}, {number(bounds[1], signed=True)}]" if math.isfinite(low) else ""
-    gap = f"difference {number(diff, signed=True)}{span}, adjusted p = {p_value(nearest.decisive_p)}"
+    gap = f"difference {number(diff, signed=True)}{span}, adjusted p = {p_value(nearest.p_decided)}"
     if leads and len(place.worse) == len(against):
         whom = (
             shorten(place.worse[0])
@@ -146,9 +147,10 @@ def _better(place: Standing, against: Mapping[str, Comparison], *, leads: bool, 
     return f"{shorten(place.best)} is better than {names(place.worse)} (nearest: {shorten(place.worse[0])}, {gap})."
 
 
-def _basis(table: ScoreTable, t: int, pairs: Sequence[Comparison], method: str) -> str:
-    corrected = any(pair.corrected for pair in pairs)
-    test = "corrected resampled t" if corrected else TEST_WORDS.get(method, method)
+def _basis(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> str:
+    # A comparison without a corrected p has no p at all: one test decides all others of the task.
+    first = next((pair for pair in pairs if pair.corrected), pairs[0])
+    corrected, test = first.corrected, test_words(first)
     m = pairs[0].family_size
     family = f"{test} test, Holm over {m} comparison{'' if m == 1 else 's'}"
     own = len(pairs) == m
@@ -169,7 +171,7 @@ def _baselines(table: ScoreTable, t: int, pairs: Sequence[Comparison], baselines
     rivals = [model for model in present if model not in baselines]
     if not there or not rivals:
         return ""
-    beats = {model for model in rivals if all(_beats(pair, model) for pair in _between(pairs, model, there))}
+    beats = {model for model in rivals if all(pair.beats(model) for pair in _between(pairs, model, there))}
     if beats:
         return ""
     return f"No model beats {names(there)} after Holm: a benefit of learning on the graph is not shown here."
@@ -177,10 +179,6 @@ def _baselines(table: ScoreTable, t: int, pairs: Sequence[Comparison], baselines
 
 def _between(pairs: Sequence[Comparison], model: str, others: Sequence[str]) -> list[Comparison]:
     return [pair for pair in pairs if pair.involves(model) and pair.other(model) in others]
-
-
-def _beats(pair: Comparison, model: str) -> bool:
-    return pair.different and pair.better == model
 
 
 def unbeaten_tasks(

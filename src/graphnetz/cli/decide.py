@@ -27,7 +27,7 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Say how many seeds and tasks an effect needs, how long they take, and the critical difference."""
-    from graphnetz.analysis.planning import plan_from_report, plan_from_sd
+    from graphnetz.analysis.planning import plan_from_pilot, plan_from_sd
 
     if (source is None) == (sd is None):
         raise UsageError("Give a pilot with --from DIR, or the spread of seed-wise differences with --sd 0.02.")
@@ -36,7 +36,7 @@ def plan(
     else:
         from graphnetz.cli.load import load_report
 
-        made = plan_from_report(load_report(source), effect=effect, power=power, alpha=alpha)
+        made = plan_from_pilot(load_report(source).analysis, effect=effect, power=power, alpha=alpha)
     if as_json:
         print(json.dumps(made.as_dict(), indent=1))
     else:

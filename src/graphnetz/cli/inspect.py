@@ -30,12 +30,13 @@ def report(
     """Write the report files again, or make them from scores trained elsewhere."""
     from graphnetz.cli.load import load_report
     from graphnetz.cli.show import print_report
+    from graphnetz.report.write import write_report
 
     made = load_report(source)
     folder = out or (
         source if source.is_dir() else source.with_suffix("") if source.suffix == ".csv" else source.parent
     )
-    made.write(folder, figures=figures)
+    write_report(made, folder, figures=figures)
     if paper:
         from graphnetz.report.paper import write_paper
 

@@ -46,8 +46,7 @@ def _print_comparison(found: RunComparison) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from graphnetz.report.escape import clean, shorten
-    from graphnetz.report.views import number, p_value
+    from graphnetz._core.text import clean, number, p_value, shorten
 
     # A pipe has no width to fit: names are cut at 40 letters, never wrapped.
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
@@ -134,7 +133,7 @@ def leaderboard(
     from dataclasses import asdict
 
     from graphnetz._core.paths import atomic_write
-    from graphnetz.analysis.standings import places, standings_section
+    from graphnetz.analysis.standings import standings_section
     from graphnetz.report.compare_runs import merge_reports
     from graphnetz.report.jsonio import jsonable
     from graphnetz.report.page import render_page
@@ -143,8 +142,8 @@ def leaderboard(
 
     merged = merge_reports(_reports(runs), names=_labels(runs), rename=True)
     merged.config["title"] = title
-    found = places(merged)
-    merged.sections = [standings_section(merged), *merged.sections]
+    found = merged.analysis.places
+    merged.sections = [standings_section(found, merged.scores.tasks), *merged.sections]
     rows = [(p.task, p.model, p.mean, p.low, p.high, p.n, p.first, p.last, p.models) for p in found]
     columns = ("task", "model", "mean", "ci_low", "ci_high", "n_seeds", "first_place", "last_place", "models")
     files = {

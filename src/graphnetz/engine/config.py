@@ -12,7 +12,7 @@ from typing import Any
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.paths import slug
-from graphnetz.analysis.sequential import SeedRule
+from graphnetz.analysis.comparisons import known_test
 from graphnetz.datasets import SUITES, find_task, task_from_edges
 from graphnetz.engine.adaptive import seed_rule
 from graphnetz.engine.plan import Plan, choose_tasks, make_plan
@@ -21,6 +21,7 @@ from graphnetz.engine.worker import Workbench
 from graphnetz.models import MODELS, ModelSpec, named_specs
 from graphnetz.records import Protocol, Suite, Task
 from graphnetz.records.config import DEFAULT_MODELS, DEFAULT_SEEDS, PROTOCOLS, RunConfig, load_config
+from graphnetz.records.seed_rule import SeedRule
 from graphnetz.tasktypes import known_task_type
 
 __all__ = [
@@ -111,6 +112,7 @@ def resolve(config: RunConfig, brought: Brought | None = None) -> Run:
     brought = brought or Brought()
     if config.save_weights and config.out is None:
         raise UsageError("save_weights needs a run folder. Pass out=DIR as well.")
+    known_test(config.pairwise_method or "t")
     suite = SUITES[config.suite or "default"]
     specs = _specs(config, brought, suite)
     tasks = resolve_tasks(config, brought)

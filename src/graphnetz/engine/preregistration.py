@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from graphnetz._core.paths import atomic_write
-from graphnetz.analysis.sequential import SeedRule
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.store import Store
 from graphnetz.engine.store.codec import plain
 from graphnetz.records import Section, Table, recorded_protocols
+from graphnetz.records.seed_rule import SeedRule
 
 FILE_NAME = "plan.json"
 SCHEMA = "graphnetz.plan"

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from graphnetz._core.errors import UnknownNameError, UsageError
-from graphnetz.metrics import label_of, lookup
-from graphnetz.records import CellResult
 from graphnetz.records.task import check_replication
 
 SHARED_DATA = frozenset({"resplit", "fold", "unknown"})
@@ -24,7 +20,7 @@ class TaskInfo:
     metric
         History key of the headline metric, such as ``test_acc``.
     label
-        Its readable name; derived from the key when empty.
+        Its readable name; a report derives it from the key when empty.
     greater_is_better
         Direction of the metric.
     replication
@@ -41,8 +37,8 @@ class TaskInfo:
     Examples
     --------
     >>> from graphnetz.report import TaskInfo
-    >>> TaskInfo("test_mae", greater_is_better=False, replication="fold", splits=10).label
-    'Test MAE'
+    >>> TaskInfo("test_acc", replication="fold").shares_data
+    True
     """
 
     metric: str
@@ -58,58 +54,8 @@ class TaskInfo:
 
     def __post_init__(self) -> None:
         check_replication(self.replication)
-        if not self.label:
-            object.__setattr__(self, "label", label_of(self.metric))
 
     @property
     def shares_data(self) -> bool:
         """Whether the runs of this task share training data."""
         return self.replication in SHARED_DATA
-
-
-def declared_info(metric: str) -> TaskInfo:
-    """Return the info of a task of which only the history key is known; the direction must be declared."""
-    try:
-        declared = lookup(metric)
-    except UnknownNameError as error:
-        raise UsageError(
-            f"The direction of {metric!r} is not declared. Pass tasks={{name: TaskInfo({metric!r}, "
-            f"greater_is_better=...)}}, or declare the metric with graphnetz.metrics.metric. ({error})"
-        ) from error
-    return TaskInfo(metric, greater_is_better=declared.greater_is_better)
-
-
-def headline_key(histories: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> str:
-    """Return the metric of a task that came as bare histories: the last ``test_`` key, else ``val_``."""
-    keys = list(dict.fromkeys(key for runs in histories.values() for run in runs for key in run))
-    for prefix in ("test_", "val_", ""):
-        found = [key for key in keys if key.startswith(prefix)]
-        if found:
-            return found[-1]
-    return ""
-
-
-def infer_tasks(
-    histories: Mapping[str, Mapping[str, Sequence[Mapping[str, Sequence[float]]]]], given: Mapping[str, TaskInfo]
-) -> dict[str, TaskInfo]:
-    """Return the info of every task: the given one, or what its histories show."""
-    found = dict(given)
-    for task, models in histories.items():
-        if task not in found:
-            key = headline_key(models)
-            found[task] = declared_info(key) if key else TaskInfo("score")
-    return found
-
-
-def fill_from_results(tasks: Mapping[str, TaskInfo], results: Sequence[CellResult]) -> dict[str, TaskInfo]:
-    """Add test set size and split ratio where only the finished cells know them."""
-    sizes: dict[str, tuple[int, int]] = {}
-    for result in results:
-        if result.ok and result.n_test and result.task not in sizes:
-            sizes[result.task] = (result.n_train, result.n_test)
-    filled = {}
-    for name, info in tasks.items():
-        train, test = sizes.get(name, (0, 0))
-        ratio = test / train if math.isnan(info.test_ratio) and train else info.test_ratio
-        filled[name] = replace(info, n_test=info.n_test or test, test_ratio=ratio)
-    return filled

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from graphnetz._core.errors import UsageError
-from graphnetz.records import CellResult, Table, recorded_protocols
-from graphnetz.records.scores import split_means
-from graphnetz.records.task_info import SHARED_DATA, TaskInfo
+from graphnetz.analysis.run_changes import Change as Change
+from graphnetz.analysis.run_changes import RunComparison as RunComparison
+from graphnetz.analysis.run_changes import changes, mismatch
+from graphnetz.records import CellResult, recorded_protocols
+from graphnetz.records.task_info import TaskInfo
 from graphnetz.report.jsonio import results_config
-from graphnetz.stats import PAIRED_TESTS, adjust, paired_test
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
@@ -24,145 +21,32 @@ _DESCRIPTION = frozenset({"models", "tasks", "seeds", "title"})
 """Configuration that lists what was run; differences of it are named one by one."""
 
 
-@dataclass(frozen=True)
-class Change:
-    """One (task, model) in two runs, paired by seed; ``diff`` is second minus first.
-
-    ``verdict`` is better, worse, not shown, identical, shifted (the same amount on every seed, so that
-    no test exists) or untested.
-    """
-
-    task: str
-    model: str
-    metric: str
-    n: int
-    first: float
-    second: float
-    diff: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
-    verdict: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class RunComparison:
-    """Two runs side by side: what both hold, and what only one of them does."""
-
-    changes: tuple[Change, ...]
-    only: tuple[tuple[str, str], ...]
-    settings: tuple[tuple[str, Any, Any], ...]
-    incomparable: tuple[tuple[str, str], ...]
-    alpha: float
-    method: str
-
-    def to_table(self) -> Table:
-        """Every shared (task, model) as one row."""
-        columns = ("task", "model", "metric", "n", "first", "second", "difference", "low", "high", "p Holm", "verdict")
-        rows = tuple(
-            (c.task, c.model, c.metric, c.n, c.first, c.second, c.diff, c.low, c.high, c.p_holm, c.verdict)
-            for c in self.changes
-        )
-        return Table(columns, rows, self.sentence())
-
-    def _repr_html_(self) -> str:
-        return self.to_table()._repr_html_()
-
-    def sentence(self) -> str:
-        """The outcome in one sentence."""
-        count = {name: sum(c.verdict == name for c in self.changes) for name in ("better", "worse", "identical")}
-        total = len(self.changes)
-        if not total:
-            return "The two runs share no task and model, so nothing can be compared."
-        if count["identical"] == total:
-            return f"All {total} shared (task, model) pairs have identical scores."
-        rest = total - sum(count.values())
-        return (
-            f"Of {total} shared (task, model) pairs, {count['better']} became better, {count['worse']} worse, "
-            f"{count['identical']} are identical and {rest} show no significant change (Holm over all pairs, "
-            f"level {self.alpha:g})."
-        )
-
-
 def compare_reports(
     first: BenchmarkReport, second: BenchmarkReport, *, alpha: float = 0.05, method: str = "t"
 ) -> RunComparison:
     """Compare two runs cell by cell: the same task, model and seed, Holm over every shared pair.
 
-    Tasks whose runs share training data are tested with the corrected resampled t-test.
+    Parameters
+    ----------
+    first, second
+        Two reports, of which the first is the older one.
+    alpha, method
+        Level after Holm, and the paired test; tasks whose runs share training data are tested with the corrected
+        resampled t-test.
+
+    Returns
+    -------
+    RunComparison
+        Shared pairs with their verdicts, and what only one of the runs holds.
+
+    Examples
+    --------
+    >>> from graphnetz.report import example_report
+    >>> compare_reports(example_report(), example_report()).sentence()
+    'All 6 shared (task, model) pairs have identical scores.'
     """
-    PAIRED_TESTS[method]
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie between 0 and 1, got {alpha}.")
-    tasks_a, tasks_b = first.task_info, second.task_info
-    shared, incomparable = [], []
-    for task in (t for t in tasks_a if t in tasks_b):
-        why = _mismatch(tasks_a[task], tasks_b[task])
-        if why:
-            incomparable.append((task, why))
-        else:
-            shared.append(task)
-    models = [m for m in first.scores.models if m in second.scores.models]
-    raw = [_change(first, second, t, m, method=method, alpha=alpha) for t in shared for m in models]
-    found = [change for change in raw if change is not None]
-    adjusted = adjust([change.p for change in found]).tolist() if found else []
-    changes = tuple(
-        _judged(change, float(p), tasks_a[change.task].greater_is_better, alpha)
-        for change, p in zip(found, adjusted, strict=True)
-    )
-    return RunComparison(changes, _only(first, second), _settings(first, second), tuple(incomparable), alpha, method)
-
-
-def _mismatch(a: TaskInfo, b: TaskInfo) -> str:
-    if a.metric != b.metric:
-        return f"its metric is {a.metric} in the first run and {b.metric} in the second"
-    if a.greater_is_better != b.greater_is_better:
-        return f"the direction of {a.metric} differs"
-    if a.replication != b.replication:
-        return f"a seed varies {a.replication} in the first run and {b.replication} in the second"
-    return ""
-
-
-def _change(
-    first: BenchmarkReport, second: BenchmarkReport, task: str, model: str, *, method: str, alpha: float
-) -> Change | None:
-    seeds, x, y = _by_seed(first, second, task, model)
-    if not seeds:
-        return None
-    info = first.task_info[task]
-    corrected = info.replication in SHARED_DATA and math.isfinite(info.test_ratio)
-    how = "corrected_t" if corrected else method
-    folds = [split_means(row, seeds, info.splits) for row in (y, x)]
-    test = paired_test(*folds, method=how, level=1 - alpha, test_ratio=info.test_ratio)
-    base = (float(x.mean()), float(y.mean()), float((y - x).mean()))
-    same = bool((x == y).all())
-    p = math.nan if same else test.p
-    word = "identical" if same else ""
-    return Change(
-        task, model, info.metric, len(seeds), *base, test.low, test.high, p, math.nan, word, "" if same else test.reason
-    )
-
-
-def _by_seed(
-    first: BenchmarkReport, second: BenchmarkReport, task: str, model: str
-) -> tuple[list[int], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    a = dict(zip(first.scores.seeds, first.scores.cell(task, model), strict=True))
-    b = dict(zip(second.scores.seeds, second.scores.cell(task, model), strict=True))
-    seeds = [s for s in a if s in b and math.isfinite(a[s]) and math.isfinite(b[s])]
-    return seeds, np.array([a[s] for s in seeds]), np.array([b[s] for s in seeds])
-
-
-def _judged(change: Change, p: float, greater: bool, alpha: float) -> Change:
-    if change.verdict == "identical":
-        return change
-    if math.isnan(change.p):
-        constant = change.n > 1
-        return replace(change, verdict="shifted" if constant else "untested")
-    if p > alpha:
-        return replace(change, p_holm=p, verdict="not shown")
-    return replace(change, p_holm=p, verdict="better" if (change.diff > 0) == greater else "worse")
+    found, incomparable = changes(first.analysis, second.analysis, alpha=alpha, method=method)
+    return RunComparison(found, _only(first, second), _settings(first, second), incomparable, alpha, method)
 
 
 def _only(first: BenchmarkReport, second: BenchmarkReport) -> tuple[tuple[str, str], ...]:
@@ -211,7 +95,7 @@ def merge_reports(
     data: dict[str, str] = {}
     for label, report in zip(labels, reports, strict=True):
         for task, info in report.task_info.items():
-            why = _mismatch(tasks[task], info) if task in tasks else ""
+            why = mismatch(tasks[task], info) if task in tasks else ""
             if not why and _other_data(report, task, data):
                 why = f"{label} ran it on other data (the fingerprints differ)"
             if why:

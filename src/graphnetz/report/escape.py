@@ -6,8 +6,7 @@ import html as _html
 import re
 
 from graphnetz._core.text import clean as clean
-
-ELLIPSIS = "…"
+from graphnetz._core.text import shorten as shorten
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -39,22 +38,6 @@ _LATEX = {
 }
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
-
-
-def shorten(text: object, width: int = 40) -> str:
-    """Return `clean` text of at most ``width`` characters; the middle is left out, both ends stay.
-
-    Examples
-    --------
-    >>> shorten("a" * 30 + "b" * 30, 11)
-    'aaaaa…bbbbb'
-    """
-    plain = clean(text)
-    if len(plain) <= width:
-        return plain
-    head = width // 2
-    tail = width - head - 1
-    return plain[:head] + ELLIPSIS + plain[len(plain) - tail :]
 
 
 def latex(text: object, *, width: int = 60) -> str:

@@ -11,100 +11,78 @@ import pandas as pd
 
 from graphnetz._core.errors import MissingExtraError
 from graphnetz._core.optional import pip_install
-from graphnetz.analysis.comparisons import CellStat, Comparison
 from graphnetz.records import CellResult, recorded_protocols
+from graphnetz.records.analysis import CellStat, Comparison, Ranking
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.stats import binomial_error
 
 if TYPE_CHECKING:
-    from graphnetz.report.data import ReportData
+    from graphnetz.report.report import BenchmarkReport
 
 _NAN = math.nan
 
 
-def summary_frame(stats: Sequence[CellStat], tasks: Mapping[str, TaskInfo], *, planned: int) -> pd.DataFrame:
+def _columns(records: Sequence[Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Columns from attributes of records; truth values stay truth values when there is no record."""
+    out: dict[str, Any] = {column: [getattr(record, name) for record in records] for column, name in names.items()}
+    return out | {column: np.array(out[column], dtype=bool) for column in _TRUTHS if column in out}
+
+
+_TRUTHS = ("significant", "different", "significant_t", "significant_wilcoxon", "wilcoxon_reachable")
+
+
+def summary_frame(stats: Sequence[CellStat]) -> pd.DataFrame:
     """One row per (task, model): the documented columns, then corrected interval, test-set error, status."""
-    columns: dict[str, Any] = {
-        "n_seeds": [s.plain.n for s in stats],
-        "mean": [s.plain.mean for s in stats],
-        "std": [s.plain.std for s in stats],
-        "sem": [s.plain.sem for s in stats],
-        "ci_low": [s.plain.low for s in stats],
-        "ci_high": [s.plain.high for s in stats],
-        "ci_half": [s.plain.half for s in stats],
-        "corrected_low": [s.corrected.low if s.corrected else _NAN for s in stats],
-        "corrected_high": [s.corrected.high if s.corrected else _NAN for s in stats],
-        "corrected_half": [s.corrected.half if s.corrected else _NAN for s in stats],
-        "test_se": [_test_error(s, tasks[s.task]) for s in stats],
-        "status": [_status(s, planned) for s in stats],
-    }
+    names = {"n_seeds": "n", "ci_low": "low", "ci_high": "high", "ci_half": "half"}
+    order = ("n_seeds", "mean", "std", "sem", "ci_low", "ci_high", "ci_half", "corrected_low", "corrected_high",
+             "corrected_half", "test_se", "status")  # fmt: skip
     index = pd.MultiIndex.from_arrays([[s.task for s in stats], [s.model for s in stats]], names=["task", "model"])
-    return pd.DataFrame(columns, index=index)
+    frame = pd.DataFrame(_columns(stats, {column: names.get(column, column) for column in order}), index=index)
+    frame["parameters"] = pd.array([s.parameters for s in stats], dtype="Int64")
+    return frame
 
 
-def _test_error(stat: CellStat, info: TaskInfo) -> float:
-    """Error of the finite test set that all seeds share: known in closed form for an accuracy."""
-    share = info.metric.rpartition("test_")[2] == "acc" and 0 <= stat.plain.mean <= 1
-    return binomial_error(stat.plain.mean, info.n_test) if share and info.n_test else _NAN
-
-
-def _status(stat: CellStat, planned: int) -> str:
-    if stat.plain.n == planned:
-        return stat.plain.reason or "ok"
-    return "; ".join(part for part in (stat.note, stat.plain.reason) if part) or f"{stat.plain.n} of {planned} seeds"
+_PAIRWISE = {
+    "task": "task", "model_a": "a", "model_b": "b", "mean_diff": "mean_diff", "diff_low": "low", "diff_high": "high",
+    "cohens_dz": "dz", "p_raw": "p", "p_holm": "p_adjusted", "significant": "significant", "n_seeds": "n",
+    "hedges_g": "hedges_g", "corrected_low": "low_corrected", "corrected_high": "high_corrected",
+    "p_corrected": "p_corrected", "p_corrected_holm": "p_corrected_adjusted", "decided_by": "decided_by",
+    "p_decided": "p_decided", "decided_low": "shown_low", "decided_high": "shown_high", "different": "different",
+    "better": "better", "n_used": "n_used", "smallest_p_holm": "smallest_adjusted",
+}  # fmt: skip
 
 
 def pairwise_frame(pairs: Sequence[Comparison], *, method: str, family: str) -> pd.DataFrame:
-    """The documented columns, then what explains them."""
-    return pd.DataFrame(
-        {
-            "task": [p.task for p in pairs],
-            "model_a": [p.a for p in pairs],
-            "model_b": [p.b for p in pairs],
-            "mean_diff": [p.mean_diff for p in pairs],
-            "diff_low": [p.low for p in pairs],
-            "diff_high": [p.high for p in pairs],
-            "cohens_dz": [p.dz for p in pairs],
-            "p_raw": [p.p for p in pairs],
-            "p_holm": [p.p_adjusted for p in pairs],
-            "significant": np.array([p.significant for p in pairs], dtype=bool),
-            "n_seeds": [p.n for p in pairs],
-            "hedges_g": [p.hedges_g for p in pairs],
-            "corrected_low": [p.low_corrected for p in pairs],
-            "corrected_high": [p.high_corrected for p in pairs],
-            "p_corrected": [p.p_corrected for p in pairs],
-            "p_corrected_holm": [p.p_corrected_adjusted for p in pairs],
-            "different": np.array([p.different for p in pairs], dtype=bool),
-            "better": [p.better for p in pairs],
-            "n_used": [p.n_used for p in pairs],
-            "smallest_p_holm": [p.smallest_adjusted for p in pairs],
-            "method": [method] * len(pairs),
-            "family": [family] * len(pairs),
-            "family_size": [p.family_size for p in pairs],
-            "reason": [p.reason for p in pairs],
-        }
-    )
+    """The documented columns of the chosen test, those of the test that decides, then what explains them."""
+    said = {"method": [method] * len(pairs), "family": [family] * len(pairs)}
+    last = _columns(pairs, {"family_size": "family_size", "reason": "reason"})
+    return pd.DataFrame(_columns(pairs, _PAIRWISE) | said | last)
 
 
-def both_frame(t: Sequence[Comparison], w: Sequence[Comparison]) -> pd.DataFrame:
+def both_frame(pairs: Sequence[tuple[Comparison, Comparison]]) -> pd.DataFrame:
     """Paired t and Wilcoxon side by side with their agreement (Table 2 of the GraphNetz paper)."""
-    return pd.DataFrame(
-        {
-            "task": [p.task for p in t],
-            "model_a": [p.a for p in t],
-            "model_b": [p.b for p in t],
-            "mean_diff": [p.mean_diff for p in t],
-            "p_t": [p.p for p in t],
-            "p_t_holm": [p.p_adjusted for p in t],
-            "p_wilcoxon": [p.p for p in w],
-            "p_wilcoxon_holm": [p.p_adjusted for p in w],
-            "significant_t": np.array([p.significant for p in t], dtype=bool),
-            "significant_wilcoxon": np.array([p.significant for p in w], dtype=bool),
-            "agree": np.array([x.significant == y.significant for x, y in zip(t, w, strict=True)], dtype=bool),
-            "wilcoxon_reachable": np.array([p.reachable for p in w], dtype=bool),
-            "n_seeds": [p.n for p in t],
-        }
+    t, w = [x for x, _ in pairs], [y for _, y in pairs]
+    first = {"task": "task", "model_a": "a", "model_b": "b", "mean_diff": "mean_diff", "p_t": "p",
+             "p_t_holm": "p_adjusted"}  # fmt: skip
+    frame = pd.DataFrame(
+        _columns(t, first)
+        | _columns(w, {"p_wilcoxon": "p", "p_wilcoxon_holm": "p_adjusted"})
+        | _columns(t, {"significant_t": "significant"})
+        | _columns(w, {"significant_wilcoxon": "significant", "wilcoxon_reachable": "reachable"})
+        | {"n_seeds": [x.n for x in t]}
     )
+    frame.insert(10, "agree", frame["significant_t"] == frame["significant_wilcoxon"])
+    return frame
+
+
+def rank_frame(found: Ranking) -> pd.DataFrame:
+    """Ranks as tasks by models."""
+    return pd.DataFrame(found.ranks, index=pd.Index(found.tasks, name="task", dtype=object), columns=list(found.models))
+
+
+def mean_rank_series(found: Ranking) -> pd.Series:
+    """Mean ranks by model, best first."""
+    ranks = pd.Series(found.mean_ranks, index=list(found.models), name="mean_rank", dtype=float)
+    return ranks.iloc[list(found.order)]
 
 
 _COSTS = (
@@ -114,7 +92,7 @@ _COSTS = (
 
 
 def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
-    """Return the cost of every (task, model): seconds, peak memory, parameters, epochs, layers in kernels, own settings."""
+    """Return seconds, peak memory, parameters, epochs, layers in kernels and own settings per (task, model)."""
     own = recorded_protocols(results).get("model_protocols", {})
     groups: dict[tuple[str, str], list[CellResult]] = {}
     for result in results:
@@ -141,7 +119,7 @@ def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(_COSTS))
 
 
-def cells_frame(report: ReportData) -> pd.DataFrame:
+def cells_frame(report: BenchmarkReport) -> pd.DataFrame:
     """One row per cell, with the columns that `BenchmarkReport.from_scores` reads, then status and costs."""
     table, info = report.scores, report.task_info
     found = {(r.task, r.model, r.seed): r for r in report.results}

@@ -77,7 +77,7 @@ def dump(report: BenchmarkReport, *, histories: bool = True, sections: Sequence[
         "cells": _cells(report, histories=histories),
         "absent": [{"task": t, "model": m, "reason": reason} for (t, m), reason in sorted(report.absent.items())],
         "sections": [jsonable(section.to_json()) for section in (report.sections if sections is None else sections)],
-        "verdicts": [jsonable(verdict) for verdict in report.verdicts()],
+        "verdicts": [jsonable(verdict) for verdict in report.analysis.verdicts],
     }
     return json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 

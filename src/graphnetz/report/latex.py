@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
 
+from graphnetz._core.text import number, p_value
+from graphnetz.records.analysis import FAMILY_WORDS, TEST_WORDS, Comparison
+from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import escape
 from graphnetz.report.colours import ALMOND, KHAKI
-from graphnetz.report.views import BothView, CellView, Grid, PairView, TaskRow, number, p_value
 
 LONG = 36
 """Rows beyond which a table does not fit a page and is broken over several."""
@@ -50,10 +51,8 @@ def summary_latex(
 def summary_caption(grid: Grid, *, marked: bool = True) -> str:
     """Words under the summary table: what the figures are, and what the shades mean."""
     level = escape.latex(f"{100 * grid.level:g} %")
-    text = (
-        f"Mean $\\pm$ half-width of the {level} interval ({escape.latex(grid.interval)}) over "
-        f"{grid.n_seeds} seed{'' if grid.n_seeds == 1 else 's'}; the arrow points to better. "
-    )
+    text = f"Mean $\\pm$ half-width of the {level} interval ({escape.latex(grid.interval)}) over {grid.seeds}; "
+    text += "the arrow points to better. "
     if marked:
         text += (
             "\\colorbox{khaki}{\\textbf{khaki}}: best mean of the row, picked from the same data. "
@@ -97,74 +96,87 @@ def _math(value: float) -> str:
 
 
 def pairwise_latex(
-    pairs: Sequence[PairView],
+    pairs: Sequence[Comparison],
     *,
     alpha: float = 0.05,
-    test: str = "paired t",
-    family: str = "within each task",
+    family: str = "task",
     pretty: Mapping[str, str] | None = None,
     caption: str | None = None,
     label: str | None = None,
 ) -> str:
-    """Return the table of adjusted p-values, one row per comparison."""
+    """Return the table of adjusted p-values of the deciding test, one row per comparison."""
     text = (
         escape.latex(caption, width=2000)
         if caption is not None
         else (
-            f"Pairwise comparisons ({escape.latex(test)} test, paired by seed, "
-            f"Holm correction {escape.latex(family)}). "
+            f"Pairwise comparisons ({escape.latex(deciding_words(pairs), width=400)}, paired by seed, "
+            f"Holm correction {FAMILY_WORDS[family]}). "
             f"$\\Delta\\mu$: mean of the first minus mean of the second model, with its interval. {_shades(alpha)}"
         )
     )
     head = ["Task", "Comparison", r"$\Delta\mu$", "interval", "$d_z$", r"$p_{\mathrm{Holm}}$"]
-    lines: list[str] = []
-    for task, group in groupby(pairs, key=lambda pair: pair.task):
-        if lines:
-            lines.append(r"\addlinespace")
-        for i, pair in enumerate(group):
-            name = escape.latex((pretty or {}).get(task, task), width=40) if i == 0 else ""
-            bounds = (
-                f"$[{number(pair.low, signed=True)}, {number(pair.high, signed=True)}]$"
-                if math.isfinite(pair.low)
-                else r"\textit{n/a}"
-            )
-            cells = [name, _versus(pair.a, pair.b), _signed(pair.diff), bounds, _signed(pair.effect, digits=2)]
-            lines.append(" & ".join([*cells, _shaded(pair.p, pair.significant)]) + r" \\")
+    lines = _lines(pairs, pretty, lambda i: _pair_cells(pairs[i]))
     return _table("llcccc", head, lines, text, label or "tab:pairwise")
 
 
+def deciding_words(pairs: Sequence[Comparison]) -> str:
+    """Name the tests that decide: ``paired t test``, or both where only some tasks share training data."""
+    tests = {pair.decided_by: TEST_WORDS.get(pair.decided_by, pair.decided_by) for pair in pairs}
+    corrected = tests.pop("corrected_t", "") if any(pair.corrected for pair in pairs) else ""
+    words = " or ".join(f"{name} test" for name in tests.values())
+    if not corrected:
+        return words
+    return f"{words}; {corrected} test where runs share training data" if words else f"{corrected} test"
+
+
 def both_latex(
-    pairs: Sequence[BothView],
+    pairs: Sequence[tuple[Comparison, Comparison]],
     *,
     alpha: float = 0.05,
-    family: str = "within each task",
+    family: str = "task",
     pretty: Mapping[str, str] | None = None,
     label: str | None = None,
 ) -> str:
     """Return the paper's Table 2: paired t and Wilcoxon side by side with their agreement."""
     text = (
-        f"Paired t-test and Wilcoxon signed-rank test side by side (Holm correction {escape.latex(family)}). "
+        f"Paired t-test and Wilcoxon signed-rank test side by side (Holm correction {FAMILY_WORDS[family]}). "
         f"$\\Delta\\mu$: mean of the first minus mean of the second model. {_shades(alpha)} "
         "A dagger marks a Wilcoxon test that could not reach the level with this many seeds."
     )
+    if any(t.corrected for t, _ in pairs):
+        text += " Where runs share training data neither decides, but the corrected test of the table before."
     head = ["Task", "Comparison", r"$\Delta\mu$", r"$p^{t}_{\mathrm{Holm}}$", r"$p^{W}_{\mathrm{Holm}}$", "Agree"]
-    lines: list[str] = []
-    for task, group in groupby(pairs, key=lambda pair: pair.task):
-        if lines:
-            lines.append(r"\addlinespace")
-        for i, pair in enumerate(group):
-            name = escape.latex((pretty or {}).get(task, task), width=40) if i == 0 else ""
-            dagger = "" if pair.reachable_w else r"$^\dagger$"
-            cells = [
-                name,
-                _versus(pair.a, pair.b),
-                _signed(pair.diff),
-                _shaded(pair.p_t, pair.significant_t),
-                _shaded(pair.p_w, pair.significant_w) + dagger,
-                "yes" if pair.agree else "no",
-            ]
-            lines.append(" & ".join(cells) + r" \\")
+    lines = _lines([t for t, _ in pairs], pretty, lambda i: _both_cells(*pairs[i]))
     return _table("llcccc", head, lines, text, label or "tab:pairwise-both")
+
+
+def _pair_cells(pair: Comparison) -> list[str]:
+    low, high = number(pair.shown_low, signed=True), number(pair.shown_high, signed=True)
+    bounds = f"$[{low}, {high}]$" if math.isfinite(pair.shown_low) else r"\textit{n/a}"
+    return [_signed(pair.mean_diff), bounds, _signed(pair.dz, digits=2), _shaded(pair.p_decided, pair.different)]
+
+
+def _both_cells(t: Comparison, w: Comparison) -> list[str]:
+    dagger = "" if w.reachable else r"$^\dagger$"
+    wilcoxon = _shaded(w.p_adjusted, w.significant) + dagger
+    agree = "yes" if t.significant == w.significant else "no"
+    return [_signed(t.mean_diff), _shaded(t.p_adjusted, t.significant), wilcoxon, agree]
+
+
+def _lines(
+    pairs: Sequence[Comparison], pretty: Mapping[str, str] | None, cells: Callable[[int], list[str]]
+) -> list[str]:
+    """One row per comparison, its task named in the first row of its group."""
+    lines: list[str] = []
+    task = None
+    for i, pair in enumerate(pairs):
+        name = ""
+        if pair.task != task:
+            task = pair.task
+            lines += [r"\addlinespace"] if lines else []
+            name = escape.latex((pretty or {}).get(task, task), width=40)
+        lines.append(" & ".join([name, _versus(pair.a, pair.b), *cells(i)]) + r" \\")
+    return lines
 
 
 def _shades(alpha: float) -> str:

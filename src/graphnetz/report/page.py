@@ -15,9 +15,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from graphnetz._core.errors import UnknownNameError
+from graphnetz._core.text import number, p_value
 from graphnetz.records import Section, Table
+from graphnetz.records.analysis import Comparison, Verdict
+from graphnetz.records.views import Grid
 from graphnetz.report import escape, plots
-from graphnetz.report.views import BothView, Grid, PairView, number, p_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
@@ -25,26 +27,7 @@ if TYPE_CHECKING:
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-@dataclass(frozen=True)
-class VerdictView:
-    """One conclusion in words, and what it rests on.
-
-    ``level`` is different, tied, untestable, warning or info.
-    """
-
-    level: str
-    about: str
-    text: str
-    basis: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.text} ({self.basis}.)" if self.basis else self.text
-
-    def _repr_html_(self) -> str:
-        return render_fragment(None, (self,))
-
-
-class Verdicts(tuple[VerdictView, ...]):
+class Verdicts(tuple[Verdict, ...]):
     """All conclusions of a report; printed one per line, shown as a list in a notebook."""
 
     __slots__ = ()
@@ -69,30 +52,21 @@ class FigureView:
 
 @dataclass(frozen=True)
 class PairGroup:
-    """All comparisons of one task; ``order`` are its models as the matrix shows them, empty for no matrix."""
+    """All comparisons of one task, by the deciding test, t and Wilcoxon.
+
+    ``order`` are its models as the matrix shows them, empty for no matrix.
+    """
 
     task: str
     note: str
-    pairs: tuple[tuple[PairView, BothView], ...]
+    pairs: tuple[tuple[Comparison, Comparison, Comparison], ...]
     order: tuple[str, ...] = ()
 
-    def matrix(self) -> list[tuple[str, list[MatrixCell | None]]]:
-        """Row minus column for every two models; None on the diagonal and where nothing was compared."""
-        found: dict[tuple[str, str], MatrixCell] = {}
-        for pair, _ in self.pairs:
-            found[pair.a, pair.b] = MatrixCell(pair.diff, pair.effect, pair.p, pair.significant)
-            found[pair.b, pair.a] = MatrixCell(-pair.diff, -pair.effect, pair.p, pair.significant)
+    def matrix(self) -> list[tuple[str, list[tuple[Comparison, int] | None]]]:
+        """Comparison and sign of row minus column for every two models; None where nothing was compared."""
+        found = {(pair.a, pair.b): (pair, 1) for pair, _, _ in self.pairs}
+        found |= {(pair.b, pair.a): (pair, -1) for pair, _, _ in self.pairs}
         return [(row, [found.get((row, column)) for column in self.order]) for row in self.order]
-
-
-@dataclass(frozen=True)
-class MatrixCell:
-    """One comparison seen from one side."""
-
-    diff: float
-    effect: float
-    p: float
-    significant: bool
 
 
 @dataclass(frozen=True)
@@ -103,7 +77,7 @@ class PageData:
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    verdicts: tuple[VerdictView, ...]
+    verdicts: tuple[Verdict, ...]
     grid: Grid
     figures: tuple[FigureView, ...] = ()
     pairs: tuple[PairGroup, ...] = ()
@@ -147,7 +121,7 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def render_fragment(grid: Grid | None, verdicts: Sequence[VerdictView]) -> str:
+def render_fragment(grid: Grid | None, verdicts: Sequence[Verdict]) -> str:
     """Return verdicts and summary table for a notebook cell, either of them alone when the other is empty."""
     return environment().get_template("fragment.html").render(grid=grid, verdicts=verdicts)
 

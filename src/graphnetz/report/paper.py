@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.paths import atomic_write
-from graphnetz.analysis.verdicts import TEST_WORDS, names, seeds_word
-from graphnetz.report import escape
+from graphnetz._core.text import names
+from graphnetz.records.analysis import INTERVAL_WORDS, TEST_WORDS
+from graphnetz.report import escape, latex
 from graphnetz.report.bibliography import bibtex, dataset_key, model_key
 from graphnetz.report.provenance import training
 from graphnetz.report.style import figure_files, lean_fonts
@@ -38,18 +39,16 @@ def write_paper(
     """
     known = dict(datasets or {})
     texts = {
-        "results.tex": None,
-        "pairwise.tex": pairwise_tex(report),
+        "results.tex": latex.summary_latex(report.analysis.grid),
+        "pairwise.tex": pairwise_tex(report.analysis),
         "methods.tex": methods_tex(report, known),
         "references.bib": bibtex(test_keys(report), report.scores.models, dict(sorted(set(known.values())))),
         "paper.tex": _document(report),
     }
-    report.to_latex(folder / "results.tex")
     for name, text in texts.items():
-        if text is not None:
-            with atomic_write(folder / name) as stream:
-                stream.write(text)
-    for plan in figure_plans(report):
+        with atomic_write(folder / name) as stream:
+            stream.write(text)
+    for plan in figure_plans(report.analysis):
         with lean_fonts(), no_collector():
             data = figure_files(plan.draw()[0], formats=("pdf",))["pdf"]
         with atomic_write(folder / "figures" / f"{plan.name}.pdf", "wb") as stream:
@@ -60,14 +59,15 @@ def write_paper(
 def test_keys(report: BenchmarkReport) -> list[str]:
     """BibTeX keys of the statistics that this report really used."""
     keys = []
-    if report.comparisons():
+    pairs = report.analysis.comparisons
+    if pairs:
         keys += [_CITED[report.pairwise_method]] if report.pairwise_method in _CITED else []
         keys += ["wilcoxon1945", "holm1979"]  # Wilcoxon stands beside the chosen test in pairwise.tex
-    if any(pair.corrected for pair in report.comparisons()):
+    if any(pair.corrected for pair in pairs):
         keys.append("nadeau2003")
     if report.ci_method == "bca":
         keys.append("efron1987")
-    found = report.ranking().omnibus
+    found = report.analysis.ranking
     if not found.reason:
         keys += ["friedman1937", "demsar2006"] + (["iman1980"] if found.decided_by == "f" else [])
     return list(dict.fromkeys(keys))
@@ -80,16 +80,16 @@ def methods_tex(report: BenchmarkReport, datasets: Mapping[str, tuple[str, str]]
     models = [_cited(model, model_key(model)) for model in table.models]
     tasks = [_cited(task, dataset_key(datasets[task][0]) if task in datasets else None) for task in table.tasks]
     test = TEST_WORDS.get(report.pairwise_method, report.pairwise_method)
-    interval = {"t": "Student's $t$", "bca": "BCa bootstrap"}.get(report.ci_method, escape.latex(report.ci_method))
+    interval = escape.latex(INTERVAL_WORDS.get(report.ci_method, report.ci_method))
     lines = [
         f"We trained {len(models)} models ({_joined(models)}) on {len(tasks)} tasks ({_joined(tasks)}) with "
-        f"{seeds_word(len(table.seeds))} per cell ({escape.latex(_seeds(table.seeds))}).",
+        f"{report.analysis.grid.seeds} per cell ({escape.latex(_seeds(table.seeds))}).",
         *_replication(report),
         *_protocol(training(report.config)),
         _finished(report),
         f"We report means with 95\\,\\% {interval} intervals over seeds.",
     ]
-    if report.comparisons():
+    if report.analysis.comparisons:
         cite = f"~\\cite{{{_CITED[report.pairwise_method]}}}" if report.pairwise_method in _CITED else ""
         lines.append(
             f"Models were compared within a task by the {escape.latex(test)} test{cite} on differences paired by seed, "
@@ -177,7 +177,7 @@ def _document(report: BenchmarkReport) -> str:
         f"\\begin{{figure}}\\centering\\includegraphics[{fit}]{{figures/{plan.name}.pdf}}\n"
         f"\\caption{{{escape.latex(FIGURE_WORDS[plan.name], width=400)}}}\\label{{fig:{plan.name.replace('_', '-')}}}"
         "\\end{figure}"
-        for plan in figure_plans(report)
+        for plan in figure_plans(report.analysis)
     )
     return f"""\\documentclass{{article}}
 \\usepackage[T1]{{fontenc}}\\usepackage[utf8]{{inputenc}}\\usepackage{{textcomp}}

@@ -8,8 +8,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from graphnetz._core.text import number
+from graphnetz.records.analysis import Verdict
+from graphnetz.records.views import CellView, Grid
 from graphnetz.report import escape
-from graphnetz.report.views import CellView, Grid, number
 
 _MARKS = {"best": " **(best)**", "tied": " (=)", "": ""}
 
@@ -46,20 +48,15 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     return "\n".join(lines) + "\n"
 
 
-def summary_markdown(grid: Grid, *, title: str, verdicts: Sequence[str]) -> str:
+def summary_markdown(grid: Grid, *, title: str, verdicts: Sequence[Verdict]) -> str:
     """Return the verdicts and the summary table as one Markdown document."""
     head = ["Task", "Metric", *(escape.markdown(model) for model in grid.models)]
     rows = []
     for row in grid.rows:
-        arrow = "↑" if row.greater_is_better else "↓"
         cells = [_markdown_cell(cell) for cell in row.cells]
-        rows.append([escape.markdown(row.task), f"{escape.markdown(row.metric)} {arrow}", *cells])
-    seeds = f"{grid.n_seeds} seed{'' if grid.n_seeds == 1 else 's'}"
-    note = (
-        f"Mean ± half-width of the {100 * grid.level:g} % interval ({grid.interval}) over {seeds}. "
-        f"(best): best mean of the row. (=): {grid.tie_rule}."
-    )
-    words = "".join(f"- {escape.markdown(text, width=4000)}\n" for text in verdicts)
+        rows.append([escape.markdown(row.task), f"{escape.markdown(row.metric)} {row.arrow}", *cells])
+    note = f"{grid.words}. (best): best mean of the row. (=): {grid.tie_rule}."
+    words = "".join(f"- {escape.markdown(f'{verdict.about}: {verdict}', width=4000)}\n" for verdict in verdicts)
     return f"# {escape.markdown(title)}\n\n{words}\n{markdown_table(head, rows)}\n{note}\n"
 
 

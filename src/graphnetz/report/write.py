@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from graphnetz._core.paths import atomic_write
-from graphnetz.analysis import ranking
-from graphnetz.analysis.comparisons import FAMILY_WORDS
-from graphnetz.analysis.verdicts import TEST_WORDS
-from graphnetz.report import figures as drawings
-from graphnetz.report import latex, plots
+from graphnetz.records import Section
+from graphnetz.report import frames, latex, plots
 from graphnetz.report.jsonio import dump, jsonable
 from graphnetz.report.page import render_page
-from graphnetz.report.pagecharts import report_panels
 from graphnetz.report.pagedata import build_page, title_of
 from graphnetz.report.sections import combine, read_sections, readable
 from graphnetz.report.style import figure_files, lean_fonts
@@ -29,6 +25,7 @@ from graphnetz.report.tables import csv_text, summary_markdown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from graphnetz.analysis import Analysis
     from graphnetz.report.report import BenchmarkReport
 
 
@@ -37,32 +34,37 @@ def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool =
     out = Path(folder)
     # What the report holds is newer than a file of the same name: files are read when a report is made.
     sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
-    _write(out / "results.json", dump(report, histories=False, sections=readable(sections)))
-    _write(out / "provenance.json", _provenance(report))
-    _write(out / "summary.csv", frame_csv(report.summary().reset_index()))
-    lines = [f"{verdict.about}: {verdict}" for verdict in report.verdicts()]
-    _write(out / "summary.md", summary_markdown(report.grid(), title=title_of(report), verdicts=lines))
-    _write(out / "pairwise.csv", frame_csv(report.pairwise()))
-    _write(out / "pairwise_both.csv", frame_csv(report.pairwise_both()))
-    _write(out / "costs.csv", frame_csv(report.costs()))
-    report.to_latex(out / "results.tex")
-    _write(out / "pairwise.tex", pairwise_tex(report))
+    for name, text in report_texts(report, sections, folder=out).items():
+        with atomic_write(out / name) as stream:
+            stream.write(text)
     # The page draws its own charts: it is there seconds before the figures for papers and slides are.
-    _write(out / "report.html", render_page(build_page(report, sections=sections, folder=out)))
     if figures:
-        write_figures(report, out / "figures")
+        write_figures(report.analysis, out / "figures")
     return out
+
+
+def report_texts(report: BenchmarkReport, sections: Sequence[Section], *, folder: Path | None = None) -> dict[str, str]:
+    """Return the text files of a run folder by name; ``folder`` is where they will lie."""
+    analysis, options = report.analysis, report.analysis.options
+    pairs = frames.pairwise_frame(analysis.comparisons, method=options.method, family=options.family)
+    return {
+        "results.json": dump(report, histories=False, sections=readable(sections)),
+        "provenance.json": _provenance(report),
+        "summary.csv": frame_csv(frames.summary_frame(analysis.cells).reset_index()),
+        "summary.md": summary_markdown(analysis.grid, title=title_of(report), verdicts=analysis.verdicts),
+        "pairwise.csv": frame_csv(pairs),
+        "pairwise_both.csv": frame_csv(frames.both_frame(analysis.side_by_side)),
+        "costs.csv": frame_csv(report.costs()),
+        "results.tex": latex.summary_latex(analysis.grid),
+        "pairwise.tex": pairwise_tex(analysis),
+        "report.html": render_page(build_page(report, sections=sections, folder=folder)),
+    }
 
 
 def frame_csv(frame: pd.DataFrame) -> str:
     """Return a data frame as safe CSV."""
-    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame.columns]
+    columns = [[None if value is pd.NA else value for value in frame[name].tolist()] for name in frame.columns]
     return csv_text([str(name) for name in frame.columns], zip(*columns, strict=True))
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_write(path) as stream:
-        stream.write(text)
 
 
 def _provenance(report: BenchmarkReport) -> str:
@@ -74,12 +76,9 @@ def _provenance(report: BenchmarkReport) -> str:
     return json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def pairwise_tex(report: BenchmarkReport) -> str:
-    """The chosen test with effect sizes, then t and Wilcoxon side by side."""
-    test = TEST_WORDS.get(report.pairwise_method, report.pairwise_method)
-    first = latex.pairwise_latex(drawings.pair_views(report.comparisons()), test=test, family=FAMILY_WORDS["task"])
-    both = drawings.both_views(report.comparisons(method="t"), report.comparisons(method="wilcoxon"))
-    return first + "\n" + latex.both_latex(both)
+def pairwise_tex(analysis: Analysis) -> str:
+    """The deciding test with effect sizes, then t and Wilcoxon side by side."""
+    return latex.pairwise_latex(analysis.comparisons) + "\n" + latex.both_latex(analysis.side_by_side)
 
 
 @dataclass(frozen=True)
@@ -97,9 +96,9 @@ MAX_CURVES = 60
 """What a figure holds before it is neither readable nor quick to draw; tables hold everything."""
 
 
-def write_figures(report: BenchmarkReport, folder: Path) -> None:
+def write_figures(analysis: Analysis, folder: Path) -> None:
     """Write every figure as PDF and PNG."""
-    for plan in figure_plans(report):
+    for plan in figure_plans(analysis):
         with lean_fonts(), no_collector():
             files = figure_files(plan.draw()[0])
         for fmt, data in files.items():
@@ -120,15 +119,14 @@ def no_collector() -> Iterator[None]:
         gc.enable()
 
 
-def figure_plans(report: BenchmarkReport) -> list[Plan]:
+def figure_plans(analysis: Analysis) -> list[Plan]:
     """The figures of a report, each with the call that draws it."""
-    grid, pairs = report.grid(), drawings.pair_views(report.comparisons(), decisive=True)
-    models = report.scores.models
+    grid, pairs, models = analysis.grid, analysis.comparisons, analysis.scores.models
     k = max(1, len(models))
     some = list(dict.fromkeys(pair.task for pair in pairs))[: max(1, min(MAX_PANELS, MAX_MATRIX_CELLS // k**2))]
     few = [pair for pair in pairs if pair.task in set(some)]
-    panels = report_panels(report, max(1, min(MAX_PANELS, MAX_CURVES // k)))
-    ranks = ranking.rank_view(report.ranking())
+    panels = analysis.curves[: max(1, min(MAX_PANELS, MAX_CURVES // k))]
+    ranks = analysis.ranking.view()
     plans = [
         Plan("critical_difference", lambda: plots.draw_critical_difference(ranks)),
         Plan("dashboard", lambda: plots.draw_dashboard(grid.head(2 * MAX_PANELS))),

@@ -13,40 +13,8 @@ import numpy as np
 from scipy import special
 
 from graphnetz._core.errors import UsageError
+from graphnetz.records.seed_rule import look_schedule as look_schedule
 from graphnetz.stats._common import Floats
-
-FIRST_LOOK = 5
-
-
-def look_schedule(max_seeds: int, *, first: int = FIRST_LOOK) -> tuple[int, ...]:
-    """Numbers of seeds at which to look: from ``first`` on, each a fifth more, the last one ``max_seeds``.
-
-    Early on one seed is a large share of the evidence, later it is not worth a look.
-
-    Parameters
-    ----------
-    max_seeds
-        The budget: most seeds that will ever be run.
-    first
-        Seeds at the first look, at least 2.
-
-    Returns
-    -------
-    tuple of int
-        Increasing numbers of seeds.
-
-    Examples
-    --------
-    >>> from graphnetz.stats import look_schedule
-    >>> look_schedule(30)
-    (5, 6, 7, 8, 9, 10, 12, 14, 16, 19, 22, 26, 30)
-    """
-    if first < 2 or max_seeds < first:
-        raise UsageError(f"max_seeds={max_seeds} is below the first look at {first} seeds; pass more.")
-    looks = [first]
-    while (following := looks[-1] + max(1, looks[-1] // 5)) < max_seeds:
-        looks.append(following)
-    return (*looks, max_seeds) if looks[-1] < max_seeds else tuple(looks)
 
 
 def predictive_power(

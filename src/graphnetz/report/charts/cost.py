@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
+from graphnetz.records.views import Grid, TaskRow, number
 from graphnetz.report.charts.base import Canvas, Scale, frame, legend, padded, tick_text
-from graphnetz.report.views import Grid, TaskRow, number
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340.0, 220.0, 50.0, 26.0, 34.0
 

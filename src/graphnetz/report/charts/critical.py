@@ -6,9 +6,9 @@ import math
 
 from markupsafe import Markup
 
+from graphnetz.records.views import RankView, clique_levels, p_value
 from graphnetz.report import escape
 from graphnetz.report.charts.base import Canvas, Scale, frame
-from graphnetz.report.views import RankView, clique_levels, p_value
 
 WIDTH, LEFT, RIGHT, AXIS = 760.0, 200.0, 560.0, 74.0
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from graphnetz.records.views import Curve, CurvePanel, number
 from graphnetz.report.charts.base import Canvas, Scale, frame, legend, look, padded, px, tick_text
-from graphnetz.report.views import Curve, CurvePanel, number
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340.0, 220.0, 46.0, 26.0, 34.0
 POINTS = 12

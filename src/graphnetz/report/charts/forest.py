@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from graphnetz.records.views import CellView, Grid, TaskRow, number
 from graphnetz.report.charts.base import Canvas, Scale, frame, legend, padded, tick_text
-from graphnetz.report.views import CellView, Grid, TaskRow, number
 
 WIDTH, LEFT, RIGHT = 880.0, 190.0, 16.0
 MARK_WORDS = {"best": "best mean of the row", "tied": "cannot be told apart from the best", "": ""}

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
+from graphnetz.records.views import Grid, TaskRow, number
 from graphnetz.report import escape
 from graphnetz.report.plots import base
 from graphnetz.report.style import Look, palette, styled
-from graphnetz.report.views import Grid, TaskRow, number
 
 
 @styled

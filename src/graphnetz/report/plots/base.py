@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import escape
 from graphnetz.report.style import Look, new_figure
-from graphnetz.report.views import CellView, Grid, TaskRow
 
 ARROW = {True: "↑", False: "↓"}
 MARGINS = {"w_pad": 0.12, "h_pad": 0.08}

@@ -7,11 +7,11 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from graphnetz.records.views import RankView, clique_levels, p_value
 from graphnetz.report import escape
 from graphnetz.report.colours import INK, MUTED
 from graphnetz.report.plots import base
 from graphnetz.report.style import new_figure, styled
-from graphnetz.report.views import RankView, clique_levels, p_value
 
 _STEP = 0.21  # inches per label line
 _GAP = 0.13  # inches per clique bar

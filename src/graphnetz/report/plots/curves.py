@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from graphnetz.records.views import CurvePanel, Grid
 from graphnetz.report import escape
 from graphnetz.report.plots import base
 from graphnetz.report.style import palette, styled
-from graphnetz.report.views import CurvePanel, Grid
 
 
 @styled

@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from graphnetz.records.views import Grid, TaskRow, number
 from graphnetz.report import escape
 from graphnetz.report.colours import MUTED
 from graphnetz.report.plots import base
 from graphnetz.report.style import Look, palette, styled
-from graphnetz.report.views import Grid, TaskRow, number
 
 _MOST_NUMBERS = 160  # above this the numbers are too small to read and only cost time
 

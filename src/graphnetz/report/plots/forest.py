@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from graphnetz.records.views import Grid, TaskRow
 from graphnetz.report import escape
 from graphnetz.report.colours import BAND
 from graphnetz.report.plots import base
 from graphnetz.report.style import Look, new_figure, palette, styled
-from graphnetz.report.views import Grid, TaskRow
 
 
 @styled

@@ -12,11 +12,12 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 
+from graphnetz._core.text import number, p_value
+from graphnetz.records.analysis import Comparison
 from graphnetz.report import escape
 from graphnetz.report.colours import BAND
 from graphnetz.report.plots import base
 from graphnetz.report.style import styled
-from graphnetz.report.views import PairView, number, p_value
 
 _EVIDENCE = LinearSegmentedColormap.from_list("evidence", ["#F7F4EA", "#E4D67E", "#8A7A00"])
 _SIGNED = LinearSegmentedColormap.from_list("signed", ["#D55E00", "#FFFFFF", "#0072B2"])
@@ -24,7 +25,7 @@ _SIGNED = LinearSegmentedColormap.from_list("signed", ["#D55E00", "#FFFFFF", "#0
 
 @styled
 def draw_pairwise_matrix(
-    pairs: Sequence[PairView],
+    pairs: Sequence[Comparison],
     models: Sequence[str],
     ax: Axes | None = None,
     *,
@@ -59,23 +60,23 @@ def draw_pairwise_matrix(
     return figure, drawn[0] if len(drawn) == 1 else np.array(drawn)
 
 
-def _panel(axes: Axes, pairs: Sequence[PairView], names: list[str]) -> None:
+def _panel(axes: Axes, pairs: Sequence[Comparison], names: list[str]) -> None:
     seen = {name for pair in pairs for name in (pair.a, pair.b)}
     names = [name for name in names if name in seen]
     at = {name: i for i, name in enumerate(names)}
     k = len(names)
     image = np.ones((k, k, 4))
-    largest = max((abs(pair.diff) for pair in pairs if math.isfinite(pair.diff)), default=0.0) or 1.0
+    largest = max((abs(pair.mean_diff) for pair in pairs if math.isfinite(pair.mean_diff)), default=0.0) or 1.0
     signed, evidence = TwoSlopeNorm(0.0, -1.6 * largest, 1.6 * largest), Normalize(0.0, 4.0, clip=True)
     texts: list[tuple[int, int, str, bool]] = []
     for pair in pairs:
         i, j = sorted((at[pair.a], at[pair.b]))
-        diff = pair.diff if at[pair.a] < at[pair.b] else -pair.diff
+        diff = pair.mean_diff if at[pair.a] < at[pair.b] else -pair.mean_diff
         if math.isfinite(diff):
             image[i, j] = _SIGNED(signed(diff))
-        if math.isfinite(pair.p):
-            image[j, i] = _EVIDENCE(evidence(-math.log10(max(pair.p, 1e-300))))
-        texts += [(i, j, number(diff, signed=True), pair.significant), (j, i, _p(pair.p), pair.significant)]
+        if math.isfinite(pair.p_decided):
+            image[j, i] = _EVIDENCE(evidence(-math.log10(max(pair.p_decided, 1e-300))))
+        texts += [(i, j, number(diff, signed=True), pair.different), (j, i, _p(pair.p_decided), pair.different)]
     axes.imshow(image, interpolation="nearest")
     size = 7.0 if k <= 6 else 6.2
     for row, col, text, bold in texts:
@@ -115,7 +116,7 @@ def _p(p: float) -> str:
 
 @styled
 def draw_pairwise_list(
-    pairs: Sequence[PairView],
+    pairs: Sequence[Comparison],
     ax: Axes | None = None,
     *,
     alpha: float = 0.05,
@@ -125,10 +126,12 @@ def draw_pairwise_list(
     if not pairs:
         return base.message("There are no two models to compare on any task.")
     figure, axes = base.own_axes(ax, width=8.4, height=0.24 * len(pairs) + 1.2)
-    diff = np.array([pair.diff for pair in pairs])
-    error = np.array([[pair.diff - pair.low, pair.high - pair.diff] for pair in pairs]).T.clip(min=0.0)
+    diff = np.array([pair.mean_diff for pair in pairs])
+    error = np.array([[pair.mean_diff - pair.shown_low, pair.shown_high - pair.mean_diff] for pair in pairs]).T.clip(
+        min=0.0
+    )
     y = np.arange(len(pairs), dtype=float)
-    hit = np.array([pair.significant for pair in pairs])
+    hit = np.array([pair.different for pair in pairs])
     for mask, face, colour, label in (
         (hit, "#0072B2", "#0072B2", f"adjusted p ≤ {alpha:g}"),
         (~hit, "white", "#8A8A8A", f"adjusted p > {alpha:g}, or not testable"),
@@ -159,7 +162,9 @@ def draw_pairwise_list(
     )
     _task_bands(axes, pairs)
     for i, pair in enumerate(pairs):
-        axes.text(1.01, i, f"p = {p_value(pair.p)}", transform=axes.get_yaxis_transform(), va="center", fontsize=7)
+        axes.text(
+            1.01, i, f"p = {p_value(pair.p_decided)}", transform=axes.get_yaxis_transform(), va="center", fontsize=7
+        )
     axes.set_ylim(len(pairs) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0, labelsize=7.5)
     axes.set_xlabel("Mean difference, first minus second, with interval")
@@ -169,7 +174,7 @@ def draw_pairwise_list(
     return figure, axes
 
 
-def _task_bands(axes: Axes, pairs: Sequence[PairView]) -> None:
+def _task_bands(axes: Axes, pairs: Sequence[Comparison]) -> None:
     start, shade = 0, True
     for i in range(1, len(pairs) + 1):
         if i == len(pairs) or pairs[i].task != pairs[start].task:

@@ -10,7 +10,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from graphnetz._core.text import number as number
+from graphnetz._core.text import p_value as p_value
+from graphnetz._core.text import seeds_word
+from graphnetz.records.section import Table
+
 Mark = Literal["best", "tied", ""]
+SIGNS: dict[Mark, str] = {"best": " ★", "tied": " ≈", "": ""}
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,10 @@ class CellView:
         """Whether there is a mean to draw."""
         return math.isfinite(self.mean)
 
+    def __str__(self) -> str:
+        half = f" ± {number(self.half)}" if math.isfinite(self.half) else ""
+        return f"{number(self.mean)}{half}{SIGNS[self.mark]}"
+
 
 @dataclass(frozen=True)
 class TaskRow:
@@ -44,9 +54,9 @@ class TaskRow:
     replication: str = "init"
 
     @property
-    def direction(self) -> Literal["up", "down"]:
-        """Which way is better."""
-        return "up" if self.greater_is_better else "down"
+    def arrow(self) -> str:
+        """Which way is better: ``↑`` or ``↓``."""
+        return "↑" if self.greater_is_better else "↓"
 
 
 @dataclass(frozen=True)
@@ -61,57 +71,33 @@ class Grid:
     tie_rule: str = ""
 
     def by_metric(self) -> list[tuple[str, tuple[TaskRow, ...]]]:
-        """Rows that may share an axis: grouped by metric, in order of first appearance."""
-        groups: dict[str, list[TaskRow]] = {}
+        """Rows that may share an axis: grouped by metric and direction, in order of first appearance."""
+        groups: dict[tuple[str, bool], list[TaskRow]] = {}
         for row in self.rows:
-            groups.setdefault(row.metric, []).append(row)
-        return [(metric, tuple(rows)) for metric, rows in groups.items()]
+            groups.setdefault((row.metric, row.greater_is_better), []).append(row)
+        return [(metric, tuple(rows)) for (metric, _), rows in groups.items()]
+
+    @property
+    def seeds(self) -> str:
+        """How many seeds the means rest on: ``10 seeds``, or ``8 to 10 seeds`` where some are missing."""
+        found = {cell.n for row in self.rows for cell in row.cells if cell.present} or {self.n_seeds}
+        low, high = min(found), max(found)
+        return seeds_word(high) if low == high else f"{low} to {seeds_word(high)}"
+
+    @property
+    def words(self) -> str:
+        """What a cell shows."""
+        return f"Mean ± half-width of the {100 * self.level:g} % interval ({self.interval}) over {self.seeds}"
 
     def _repr_html_(self) -> str:
-        from graphnetz.report.page import render_fragment  # the page imports these records
-
-        return render_fragment(self, ())
+        """Return the table for a notebook cell."""
+        rows = tuple((row.task, f"{row.metric} {row.arrow}", *map(str, row.cells)) for row in self.rows)
+        caption = f"{self.words}. ★ best mean of the row. ≈ {self.tie_rule}."
+        return Table(("Task", "Metric", *self.models), rows, caption)._repr_html_()
 
     def head(self, n: int) -> Grid:
         """The first ``n`` tasks."""
         return Grid(self.models, self.rows[:n], self.level, self.n_seeds, self.interval, self.tie_rule)
-
-
-@dataclass(frozen=True)
-class PairView:
-    """One comparison of two models on one task; ``diff`` is mean(a) - mean(b)."""
-
-    task: str
-    a: str
-    b: str
-    diff: float
-    low: float
-    high: float
-    effect: float
-    p: float
-    significant: bool
-    n: int
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class BothView:
-    """One comparison by two tests: the paper's Table 2."""
-
-    task: str
-    a: str
-    b: str
-    diff: float
-    p_t: float
-    p_w: float
-    significant_t: bool
-    significant_w: bool
-    reachable_w: bool = True
-
-    @property
-    def agree(self) -> bool:
-        """Whether both tests say the same."""
-        return self.significant_t == self.significant_w
 
 
 @dataclass(frozen=True)
@@ -158,21 +144,3 @@ class CurvePanel:
     task: str
     label: str
     curves: Sequence[Curve]
-
-
-def number(value: float, *, digits: int = 3, signed: bool = False) -> str:
-    """Return ``value`` for a table: fixed digits in the usual range, scientific outside it."""
-    if not math.isfinite(value):
-        return "n/a" if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    sign = "+" if signed else ""
-    size = abs(value)
-    if size >= 10.0 ** (digits + 2):
-        return f"{value:{sign}.{digits - 1}e}"
-    if 0 < size < 0.5 * 10.0**-digits:
-        return f"{value:{sign}.1e}"
-    return f"{value:{sign}.{digits}f}"
-
-
-def p_value(p: float) -> str:
-    """Return a p-value with three significant digits."""
-    return "n/a" if math.isnan(p) else f"{p:.3g}"

@@ -1,0 +1,47 @@
+"""The summary as tasks by models, with best and tied cells marked: what every table and figure of means shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from graphnetz._core.errors import unknown_name
+from graphnetz.records import ScoreTable
+from graphnetz.records.analysis import INTERVAL_WORDS, TIE_WORDS, AnalysisOptions, CellStat, Standing
+from graphnetz.records.task_info import TaskInfo
+from graphnetz.records.views import CellView, Grid, Mark, TaskRow
+
+
+def build_grid(
+    table: ScoreTable,
+    stats: Sequence[CellStat],
+    *,
+    standings: Mapping[str, Standing | None],
+    tasks: Mapping[str, TaskInfo],
+    options: AnalysisOptions,
+) -> Grid:
+    """Return the summary as tasks by models, with best and tied cells marked."""
+    if options.tie_rule not in TIE_WORDS:
+        raise unknown_name("tie rule", options.tie_rule, TIE_WORDS)
+    found = {(stat.task, stat.model): stat for stat in stats}
+    rows = []
+    for task in table.tasks:
+        place = standings[task]
+        best = found.get((task, place.best)) if place else None
+        cells = []
+        for model in table.models:
+            stat = found.get((task, model))
+            if stat is None:
+                cells.append(CellView(note=table.reasons.get((task, model), "not run")))
+                continue
+            close = _overlap(stat, best) if options.tie_rule == "overlap" else bool(place and model in place.tied)
+            mark: Mark = "best" if best is stat else "tied" if close else ""
+            cells.append(CellView(stat.mean, stat.low, stat.high, stat.half, stat.n, mark, stat.note or stat.reason))
+        info = tasks[task]
+        head = (task, info.label or info.metric, info.greater_is_better)
+        rows.append(TaskRow(*head, tuple(cells), info.category, info.task_type, info.replication))
+    words = INTERVAL_WORDS.get(options.interval, options.interval)
+    return Grid(table.models, tuple(rows), options.level, len(table.seeds), words, TIE_WORDS[options.tie_rule])
+
+
+def _overlap(stat: CellStat, best: CellStat | None) -> bool:
+    return best is not None and stat.high >= best.low and stat.low <= best.high

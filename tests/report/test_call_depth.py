@@ -1,0 +1,53 @@
+"""From a command to a paired test: few own frames in few files, so that a reader finds the way."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import graphnetz
+from graphnetz.cli.app import run_app
+from graphnetz.stats import PAIRED_TESTS
+
+PACKAGE = Path(graphnetz.__file__).parent
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """Own frames of the first call of the paired t-test, outermost first."""
+    found = []
+    plain = PAIRED_TESTS["t"]
+
+    def probe(differences, test_ratio):
+        if not found:
+            frame = sys._getframe(1)
+            while frame is not None:
+                if Path(frame.f_code.co_filename).is_relative_to(PACKAGE):
+                    found.insert(0, (Path(frame.f_code.co_filename).relative_to(PACKAGE), frame.f_code.co_name))
+                frame = frame.f_back
+        return plain(differences, test_ratio)
+
+    monkeypatch.setitem(PAIRED_TESTS._entries, "t", probe)
+    return found
+
+
+def check(seen):
+    assert seen
+    assert seen[0][1] == "run_app"
+    assert len(seen) <= 10, seen
+    assert len({path for path, _ in seen}) <= 6, seen
+
+
+def test_from_report(tmp_path, seen):
+    rows = [("cora", m, s, 0.1 * s + i, "test_acc") for i, m in enumerate("AB") for s in range(3)]
+    pd.DataFrame(rows, columns=["task", "model", "seed", "score", "metric"]).to_csv(tmp_path / "x.csv", index=False)
+    assert run_app(["report", str(tmp_path / "x.csv"), "--no-figures"]) == 0
+    check(seen)
+
+
+def test_from_run(tmp_path, seen):
+    flags = ["--task", "karate_club", "--model", "GCN", "--model", "Majority", "--epochs", "2", "--backend", "serial"]
+    flags += ["--root", str(tmp_path / "data"), "--out", str(tmp_path / "run"), "--quiet", "--seeds", "2"]
+    assert run_app(["run", *flags]) == 0
+    check(seen)
