@@ -36,7 +36,6 @@ WRITTEN_ELSEWHERE: frozenset[str] = frozenset(
         "graphnetz.selection.Graph",
         "graphnetz.selection.ORBITS",
         "graphnetz.selection.as_graph",
-        "graphnetz.selection.edge_orbits",
     }
 )
 """Names, and packages, whose docstrings are still being written. Empty when all are."""
