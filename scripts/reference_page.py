@@ -274,6 +274,15 @@ def package_page(package: str, entries: list[Entry]) -> str:
     return "\n".join([*parts, *(entry_text(entry) for entry in entries)])
 
 
+def _application() -> Any:
+    import typer.main
+
+    from graphnetz.cli.app import app, load_commands
+
+    load_commands()
+    return typer.main.get_command(app)
+
+
 def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
     if hasattr(command, "commands"):
         for name, inner in sorted(command.commands.items()):
@@ -284,13 +293,8 @@ def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def cli_page() -> str:
     """Every command with its options, read off the application."""
-    import typer.main
-
-    from graphnetz.cli.app import app, load_commands
-
-    load_commands()
     parts = ["# Command line\n\n`graphnetz COMMAND --help` prints the same in a terminal.\n"]
-    for path, command in _commands(typer.main.get_command(app), "graphnetz"):
+    for path, command in _commands(_application(), "graphnetz"):
         context = command.context_class(command, info_name=path)
         usage = " ".join([path, *command.collect_usage_pieces(context)])
         records = [item.get_help_record(context) for item in command.get_params(context)]
@@ -319,11 +323,13 @@ def _bounds(field: Any) -> str:
 def configuration_page() -> str:
     """Every setting of a run, read off the class that checks them."""
     rows = ""
+    flags = {item.name: getattr(item, "help", None) for item in _application().commands["run"].params}
     for name, field in _config_class().model_fields.items():
         default = field.get_default(call_default_factory=True)
         shown = "" if default is None else f"`{default!r}`"
         kind = _text(field.annotation)
-        rows += f"| `{name}` | `{kind}`{_bounds(field)} | {shown} | {_cell([field.description or ''])} |\n"
+        words = field.description or flags.get(name) or ""  # a key without words of its own has those of its flag
+        rows += f"| `{name}` | `{kind}`{_bounds(field)} | {shown} | {_cell([words])} |\n"
     return (
         "# Configuration\n\n"
         "One TOML file with these keys is read by `graphnetz run FILE.toml`. Each key is also a flag "
