@@ -179,6 +179,8 @@ def test_pages_show_methods_options_and_settings():
     assert [name for name in public if f"### BenchmarkReport.{name} " not in report and name not in inherited] == []
     study = made["reference/rings.md"]
     assert "### SeparabilityStudy.record" in study
+    assert "### Perturbation.at" in study
+    assert "### GCN." not in made["reference/models.md"]  # what every model must have is in the guide, once
     assert "| `run` | Names fold and seed; runs with the same name are paired across modes. |" in study
     assert "```pycon\n>>> from graphnetz.rings import SeparabilityStudy" in study
     assert re.search(r"^## run$", made["reference/cli.md"], re.MULTILINE)
