@@ -96,7 +96,7 @@ def methods(cls: type) -> dict[str, Any]:
     An override is documented where it is first declared. Models and predictors follow one contract, which the guide
     to adding a model describes, so their methods are not repeated for each.
     """
-    if hasattr(cls, "forward") or {"fit", "score"} <= set(dir(cls)):
+    if any(base.__module__.startswith("torch.nn") for base in cls.__mro__) or {"fit", "score"} <= set(dir(cls)):
         return {}
     own = [base for base in cls.__mro__ if base.__module__.startswith("graphnetz.")]
     found: dict[str, Any] = {}
@@ -166,7 +166,7 @@ def _cell(lines: list[str]) -> str:
 
 def _rows(items: list[Any], head: str) -> str:
     rows = "".join(f"| `{item.name}` | {_cell(item.desc)} |\n" for item in items)
-    return f"| {head} | |\n| --- | --- |\n{rows}\n"
+    return f"| {head} | Meaning |\n| --- | --- |\n{rows}\n"
 
 
 def _examples(lines: list[str]) -> str:
@@ -246,7 +246,7 @@ def entry_text(entry: Entry) -> str:
             f"| `{name}` | {_cell((inspect.getdoc(value) or '').split(chr(10) * 2)[0].splitlines())} |\n"
             for name, value in attributes.items()
         )
-        text.append(f"| Property | |\n| --- | --- |\n{rows}")
+        text.append(f"| Property | Meaning |\n| --- | --- |\n{rows}")
     for name in members:
         if name not in attributes:
             bound = getattr(entry.value, name)
@@ -274,6 +274,15 @@ def package_page(package: str, entries: list[Entry]) -> str:
     return "\n".join([*parts, *(entry_text(entry) for entry in entries)])
 
 
+def _application() -> Any:
+    import typer.main
+
+    from graphnetz.cli.app import app, load_commands
+
+    load_commands()
+    return typer.main.get_command(app)
+
+
 def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
     if hasattr(command, "commands"):
         for name, inner in sorted(command.commands.items()):
@@ -284,18 +293,13 @@ def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def cli_page() -> str:
     """Every command with its options, read off the application."""
-    import typer.main
-
-    from graphnetz.cli.app import app, load_commands
-
-    load_commands()
     parts = ["# Command line\n\n`graphnetz COMMAND --help` prints the same in a terminal.\n"]
-    for path, command in _commands(typer.main.get_command(app), "graphnetz"):
+    for path, command in _commands(_application(), "graphnetz"):
         context = command.context_class(command, info_name=path)
         usage = " ".join([path, *command.collect_usage_pieces(context)])
         records = [item.get_help_record(context) for item in command.get_params(context)]
         rows = "".join(f"| `{record[0].strip()}` | {_cell([record[1]])} |\n" for record in records if record)
-        table = f"| Argument or option | |\n| --- | --- |\n{rows}" if rows else ""
+        table = f"| Argument or option | Meaning |\n| --- | --- |\n{rows}" if rows else ""
         words = inspect.cleandoc(command.help or "")
         parts.append(f"## {path.removeprefix('graphnetz ')}\n\n```sh\n{usage}\n```\n\n{words}\n\n{table}")
     return "\n".join(parts)
@@ -332,7 +336,7 @@ def index_page(found: Mapping[str, list[Entry]]) -> str:
     return (
         "# Reference\n\nMade from the code: signatures, docstrings, options and settings. `help(name)` in Python "
         "prints the same text, and every example is run by the tests.\n\n"
-        f"| Package | | Names |\n| --- | --- | --- |\n{rows}\n"
+        f"| Package | Purpose | Names |\n| --- | --- | --- |\n{rows}\n"
         "Beside them: [every command and its options](cli.md) and [every setting of a run](configuration.md).\n"
     )
 

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 
-def _import(module: str) -> ModuleType:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        from graphnetz._core.optional import clash
-
-        if sentence := clash():
-            raise ImportError(sentence) from error
-        raise
-
-
 def lazy_names(
-    package: str, homes: Mapping[str, Sequence[str]], *, submodules: Sequence[str] = ()
+    package: str, file: str, *, submodules: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` for a package (PEP 562).
 
+    The names stand in the stub beside the package's ``__init__.py``, which type checkers read: once.
+
     Parameters
     ----------
-    package
-        Dotted name of the package.
-    homes
-        Modules mapped to the names they hold.
+    package, file
+        ``__name__`` and ``__file__`` of the package.
     submodules
         Modules of the package that are imported when they are asked of it.
+
+    Returns
+    -------
+    tuple
+        A function that resolves a name, one that lists the names, and the names.
     """
-    table = {name: module for module, names in homes.items() for name in names}
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    table = {
+        alias.asname or alias.name: str(node.module)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
     names = sorted(table)
 
     def resolve(name: str) -> Any:
@@ -47,3 +49,14 @@ def lazy_names(
         return value
 
     return resolve, lambda: names, names
+
+
+def _import(module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        from graphnetz._core.optional import clash
+
+        if sentence := clash():
+            raise ImportError(sentence) from error
+        raise

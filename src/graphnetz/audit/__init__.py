@@ -4,26 +4,11 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphnetz._core.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "graphnetz.audit.checks": ("CHECKS", "Finding", "Inspected", "check"),
-        "graphnetz.audit.inspect": ("audit", "audit_section", "inspect_task"),
-    },
-)
-
-if TYPE_CHECKING:
-    from graphnetz.audit.checks import CHECKS as CHECKS
-    from graphnetz.audit.checks import Finding as Finding
-    from graphnetz.audit.checks import Inspected as Inspected
-    from graphnetz.audit.checks import check as check
-    from graphnetz.audit.inspect import audit as audit
-    from graphnetz.audit.inspect import audit_section as audit_section
-    from graphnetz.audit.inspect import inspect_task as inspect_task
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
 
 
 class _Callable(ModuleType):

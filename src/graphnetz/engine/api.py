@@ -77,6 +77,7 @@ def evaluate(y_true: Any, y_pred: Any, task: Task | str) -> dict[str, float]:
     target, score = np.asarray(y_true), np.asarray(y_pred, dtype=float)
     if len(target) != len(score):
         raise UsageError(f"y_true has {len(target)} rows and y_pred {len(score)}. Give one prediction per target.")
+    # The headline first, and once.
     keys = tuple(dict.fromkeys((found.metric or kind.metrics[0], *kind.metrics)))
     return {key: METRICS[key].compute(target, score) for key in keys}
 

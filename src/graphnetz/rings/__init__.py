@@ -1,6 +1,8 @@
 """RINGS: is this dataset fit to judge models? (Coupette, Wayland, Simons and Rieck, ICML 2025)."""
 
-from graphnetz._core.lazy import lazy_names
+from importlib import import_module
+from typing import Any
+
 from graphnetz.rings.agreement import (
     AgreementResult,
     CorrelationResult,
@@ -92,7 +94,9 @@ __all__ = [
     "taxonomy",
 ]
 
-# What the paper printed stands above this package, which does not need it.
-__getattr__ = lazy_names(
-    __name__, {"graphnetz.papers.rings": ("compare_judgement", "compare_paper", "published_scores")}
-)[0]
+
+def __getattr__(name: str) -> Any:
+    if name in ("compare_judgement", "compare_paper", "published_scores"):
+        # What the paper printed stands above this package, which does not need it.
+        return getattr(import_module("graphnetz.papers.rings"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

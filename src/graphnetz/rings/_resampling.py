@@ -124,6 +124,7 @@ def swapped_blocks(block_a: Ints, block_b: Ints, *, size: int, rng: np.random.Ge
 
 def permutation_p(observed: int, null: Ints) -> float:
     """Return (1 + #{null >= observed}) / (1 + B): never zero, valid at every level."""
+    # The data count as one of the permutations, so that p is never 0 (Phipson and Smyth 2010).
     return (1 + int((null >= observed).sum())) / (1 + len(null))
 
 

@@ -362,6 +362,7 @@ def _all(graphs: Any, codes: Sequence[str], setup: Setup, *, seeds: Sequence[int
         if fixed:
             for code, item in _fixed(Partition.of(arrays), fixed, setup).items():
                 parts[code].append(item)
+        # Random features would hide that a graph has none, so such graphs stay NaN.
         missing = [graph.x is None for graph in arrays]
         for code in codes:
             if code not in FIXED:
@@ -411,6 +412,7 @@ def _fixed(part: Partition, codes: Sequence[str], setup: Setup) -> dict[str, Arr
     if needs_x:
         for batch in part.wholes(np.flatnonzero(~alone)):
             _whole_batch(batch, _feature_space(batch, setup), setup, whole)
+    # Without edges there are no components to compare: one space over all nodes, all at distance 0.
     edgeless = ~part.joined & (part.sizes > 1)
     for code, values in (("o", whole["eg"]), ("cf", np.ones(len(part.graphs)))):
         if code in out:
@@ -446,6 +448,7 @@ def _component_batch(
     compare: dict[str, Callable[[Array], Array]] = {"ef": setup.norm.to_trivial, "cf": setup.norm.to_discrete}
     if space is not None:
         compare["o"] = lambda distances: setup.norm.between(distances, space)
+    # Components count by their share of the nodes.
     share = batch.size / part.sizes[batch.graph]
     for step, distances in enumerate(_structure_spaces(batch.adjacency, setup)):
         for code in timed:

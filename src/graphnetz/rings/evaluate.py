@@ -110,6 +110,7 @@ def evaluate(
     original = _as_task(task, task_type)
     chosen = tuning_of(tuning, runs=runs)
     metrics = metrics_of(original)
+    # Validation chooses by the headline metric: AUROC where accuracy and AUROC are both judged.
     prepared = dataclasses.replace(original, metric=original.metric or metrics[-1])
     graphs, whole = _graphs(prepared, root)
     codes, notes = (tuple(modes), ()) if modes else _default_modes(whole)
@@ -127,6 +128,7 @@ def evaluate(
         seeds=range(chosen.runs),
         epochs=chosen.epochs,
         search=SearchSpace(**chosen.search) if chosen.search else None,
+        # Structural perturbations have no edge attributes, so the original may not profit from its own.
         protocol={"edge_attributes": False, **chosen.protocol},
         backend=backend,
         workers=workers,
@@ -140,6 +142,7 @@ def evaluate(
     found = judge(
         original.name,
         report.results,
+        # Diversity is read off ef and eg, whichever modes were trained.
         complementarity=profile(graphs, perturbations=tuple(dict.fromkeys((*codes, "ef", "eg"))), name=original.name),
         metrics=metrics,
         modes=codes,

@@ -257,6 +257,7 @@ def group_modes(
     """Join modes that are not separable and order the groups by their mean, best first."""
     group = {mode: {mode} for mode in means}
     for (a, b), apart in zip(pairs, separable, strict=True):
+        # Transitive on purpose: modes that cannot be told from a common third one form one group.
         if not apart and group[a] is not group[b]:
             group[a] |= group[b]
             for mode in group[b]:
@@ -372,6 +373,7 @@ def _labels(plan: _Plan, a: str, b: str, sample: TwoSample) -> resampling.Labels
     """Label rows in sorted order."""
     n_a, n_b, size = sample.n_a, sample.n_b, plan.permutations
     if plan.blocks is None:
+        # One set of draws serves all pairs of these sizes: Bonferroni and Holm hold under any dependence between pairs.
         key: tuple[object, ...] = ("free", n_a, n_b)
         if key not in plan.cache:
             plan.cache[key] = resampling.free_labels(n_a, n_b, size=size, rng=plan.rng("free", n_a, n_b))

@@ -204,6 +204,7 @@ def ego_graphs(data: Data, *, hops: int = 2, samples: int = 200, max_nodes: int 
 
 
 def _ball(matrix: Any, centre: int, *, hops: int, limit: int, rng: np.random.Generator) -> Any:
+    # Shell by shell, so that a ball too large loses its outermost nodes first.
     inside = np.array([centre], dtype=np.int64)
     shell = inside
     for _ in range(hops):

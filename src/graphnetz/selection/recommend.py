@@ -120,7 +120,7 @@ class Recommendation:
         position
             Which choice; 0 is the first.
         in_channels, out_channels
-            Widths; None takes them from the graph's features and labels.
+            Widths; None takes them from the graph's features and labels, and 32 where it has none.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class Recommendation:
         position
             Which choice; 0 is the first.
         in_channels, out_channels
-            Widths; None takes them from the graph's features and labels.
+            Widths; None takes them from the graph's features and labels, and 32 where it has none.
 
         Returns
         -------
@@ -170,6 +170,7 @@ class Recommendation:
         True
         """
         widths = self._channels(in_channels, out_channels)
+        # A graph without features needs inputs that are learned.
         bare = self.graph.num_nodes if self.graph.features is None else 0
         return building.model_code(self._choice(position).configuration, *widths, learn_for=bare)
 

@@ -116,6 +116,7 @@ def selection_scores(truth: npt.ArrayLike, scores: npt.ArrayLike) -> SelectionSc
         raise UsageError("The scores hold NaN where a performance is known. A selector must score every model.")
     count = seen.sum(axis=1)
     usable = count >= 2
+    # What was never measured can neither be the best model nor count against one.
     low = np.where(seen, p, -np.inf)
     masked = np.where(seen, s, -np.inf)
     rows = np.arange(len(p))
@@ -132,6 +133,7 @@ def selection_scores(truth: npt.ArrayLike, scores: npt.ArrayLike) -> SelectionSc
             "mrr": 1 / (greater + ties + 1),
             "ndcg1": chosen / peak,
             "regret": peak - chosen,
+            # Ties at their worst: equal scores for more than k models are no hit.
             **{f"hit{k}": (greater + ties < k).astype(float) for k in (1, 5, 10)},
         }
     return SelectionScores(**{key: np.where(usable, value, np.nan) for key, value in values.items()})

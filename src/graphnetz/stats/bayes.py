@@ -11,6 +11,7 @@ import numpy.typing as npt
 from graphnetz._core.errors import UsageError
 from graphnetz.stats._common import Floats, finite_vector
 
+# Weights drawn at a time: 16 MB, however many draws are asked for.
 _CHUNK = 2_000_000
 
 
@@ -85,6 +86,7 @@ def bayes_signed_rank(
     d = finite_vector(differences, "differences")
     if d.size == 0:
         return BayesResult(math.nan, math.nan, math.nan, "there is no difference to look at")
+    # The pseudo-observation at 0 stands first; the prior is its weight.
     points = np.concatenate([[0.0], d])
     concentration = np.ones(points.size)
     concentration[0] = prior
@@ -103,6 +105,7 @@ def region_shares(weights: Floats, points: Floats, rope: float) -> Floats:
 
     A pair exactly on a boundary counts half on either side.
     """
+    # The mean of two differences passes rope where their sum passes 2 rope.
     sums = points[:, None] + points[None, :]
     above = np.heaviside(sums - 2 * rope, 0.5)
     below = np.heaviside(-sums - 2 * rope, 0.5)
@@ -115,6 +118,7 @@ def _votes(shares: Floats, *, competing_rope: bool) -> Floats:
     """Count the draws each region wins; exact ties are shared."""
     if not competing_rope:
         shares = np.where(np.array([False, True, False]), -np.inf, shares)
+    # Symmetric data give left and right the same share up to rounding: that is a tie.
     winners = shares >= shares.max(axis=1, keepdims=True) - 1e-12
     votes: Floats = (winners / winners.sum(axis=1, keepdims=True)).sum(axis=0)
     return votes

@@ -32,7 +32,9 @@ SPENDING: Registry[Spending] = Registry("spending function", entry_points="graph
 
 _REACH = 7.6  # grid of normal scores; one-sided levels down to 1e-14
 _CELLS = 304
+# Rounds of scaling a transition to the marginals that are known exactly; see `_transition`.
 _BALANCING = 20
+# A share of alpha this small lies at the edge of the grid: the look then spends nothing.
 _NEGLIGIBLE = 1e-13
 
 

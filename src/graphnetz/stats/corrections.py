@@ -51,6 +51,7 @@ def adjust(p: npt.ArrayLike, *, method: str = "holm") -> Floats:
         raise UsageError("p holds values outside 0..1; pass p-values.")
     if raw.size == 0:
         return raw.copy()
+    # 1 is never rejected, and still makes the family one larger.
     adjusted = correct(np.where(undefined, 1.0, raw))
     return np.where(undefined, np.nan, adjusted)
 
@@ -60,6 +61,7 @@ def _holm(p: Floats) -> Floats:
     """Holm (1979) step-down: (m - r + 1) p_(r), made monotone from the smallest upwards."""
     order = np.argsort(p, axis=-1, kind="stable")
     steps = np.take_along_axis(p, order, -1) * np.arange(p.shape[-1], 0, -1)
+    # An adjusted p may not fall below that of a smaller raw p: Holm stops at the first it keeps.
     return _restore(np.maximum.accumulate(steps, axis=-1), order)
 
 
@@ -75,6 +77,7 @@ def _benjamini_hochberg(p: Floats) -> Floats:
     order = np.argsort(p, axis=-1, kind="stable")
     m = p.shape[-1]
     steps = np.take_along_axis(p, order, -1) * m / np.arange(1, m + 1)
+    # From the largest p down: a rejection carries all smaller p-values with it.
     return _restore(np.minimum.accumulate(steps[..., ::-1], axis=-1)[..., ::-1], order)
 
 

@@ -87,6 +87,7 @@ def tost(
     False
     """
     check_share(alpha, "alpha")
+    # The 1 - 2 alpha interval would have no width left.
     if alpha >= 0.5:
         raise UsageError(f"alpha={alpha} is too large for an equivalence test; pass a number below 0.5.")
     if not (margin > 0 and math.isfinite(margin)):
@@ -98,6 +99,7 @@ def tost(
         return TostResult(margin, nan, nan, nan, nan, nan, False, n, "equivalence needs at least 2 shared seeds")
     ratio = 0.0 if math.isnan(test_ratio) else test_ratio
     mean, low, high = mean_interval(d, 1 - 2 * alpha, ratio)
+    # Without spread the tests would call any constant difference inside the margin certain.
     if differences.constant:
         reason = f"all {n} differences are equal, so their standard deviation is 0 and t is undefined"
         return TostResult(margin, nan, nan, nan, low, high, False, n, reason)

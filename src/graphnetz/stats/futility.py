@@ -64,8 +64,10 @@ def predictive_power(
     >>> chance.round(2).tolist()
     [0.41, 0.91]
     """
+    # Spread of the final mean around the present one, which the seeds still to come decide.
     scale = sd * np.sqrt(np.maximum(1.0 / np.maximum(n, 1.0) - 1.0 / budget, 0.0))
     error = sd * np.sqrt(1.0 / budget + test_ratio)
+    # The last look finds a difference beyond +-reach, and equivalence within +-room.
     reach = -special.stdtrit(budget - 1, level / 2) * error
     room = margin - -special.stdtrit(budget - 1, level_equivalence) * error
     with np.errstate(invalid="ignore", divide="ignore"):

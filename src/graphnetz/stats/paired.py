@@ -253,6 +253,7 @@ def exact_signed_rank_p(ranks: Floats, extreme: float) -> float:
     reached = 0
     for step in steps:
         reached += int(step)
+        # Each pair is positive or negative: the counts with its rank added join those without.
         counts[step : reached + 1] += counts[: reached + 1 - step].copy()
     tail = counts[int(np.rint(2 * extreme)) :].sum()
     return float(min(1.0, 2 * tail / 2.0**ranks.size))
@@ -262,6 +263,7 @@ def normal_signed_rank_p(ranks: Floats, extreme: float) -> float:
     """Two-sided p by the normal approximation; mid-ranks carry the tie correction of the variance."""
     mean = ranks.sum() / 2
     deviation = math.sqrt((ranks**2).sum() / 4)
+    # Continuity correction: the rank sum moves in steps, the normal curve does not.
     z = max(0.0, extreme - mean - 0.5) / deviation
     return float(min(1.0, 2 * special.ndtr(-z)))
 

@@ -93,6 +93,7 @@ def welch_interval(
     """
     check_share(level, "level")
     diff = mean_a - mean_b
+    # Without a limit an interval that holds everything would count as agreement.
     limit = 0.05 * abs(mean_b) if wide is None else wide
     if not limit >= 0:
         raise UsageError(f"wide={wide} is not a half-width; pass a positive number or None.")

@@ -17,6 +17,7 @@ from graphnetz.stats._common import RELATIVE_TOLERANCE, Bools, Floats, check_sha
 from graphnetz.stats.corrections import adjust
 from graphnetz.stats.paired import paired_test
 
+# Ranks permuted at a time: 32 MB, however many permutations are asked for.
 _CHUNK = 4_000_000
 
 
@@ -265,6 +266,7 @@ def friedman(
     # Every task giving the same order leaves no residual: F is infinite and its p is 0.
     f = (n - 1) * chi2_ties / room if room > 1e-9 else math.inf
     p_f = float(special.fdtrc(k - 1, (k - 1) * (n - 1), f)) if math.isfinite(f) else 0.0
+    # Below this the chi-square and F approximations miss their level (see the statistics page).
     small = n < 10 or k < 5
     p_permutation = _friedman_permutation(table, permutations, seed) if small else math.nan
     p = p_permutation if small else p_f
@@ -366,6 +368,7 @@ def wilcoxon_holm(values: npt.ArrayLike, greater_is_better: Sequence[bool], alph
     means = rank_rows(table, greater_is_better).mean(axis=0)
     order = _order(means)
     cliques = _cliques(order, lambda i, j: (min(i, j), max(i, j)) not in apart)
+    # The signed-rank test of n tasks cannot give less than 2^(1-n), and Holm multiplies the first by all pairs.
     smallest = 2.0 ** (1 - table.shape[0]) * len(pairs)
     reason = ""
     if smallest > alpha:
@@ -441,6 +444,7 @@ def _cliques(order: tuple[int, ...], together: Callable[[int, int], bool]) -> tu
         stop = start + 1
         while stop < len(order) and all(together(order[i], order[stop]) for i in range(start, stop)):
             stop += 1
+        # A run that ends where an earlier one ends is part of it.
         if stop - start > 1 and (not runs or stop > runs[-1][1]):
             runs.append((start, stop))
     return tuple(order[start:stop] for start, stop in runs)
@@ -459,6 +463,7 @@ def _friedman_permutation(ranks: Floats, permutations: int, seed: int) -> float:
         block = np.broadcast_to(doubled, (min(step, permutations - start), *doubled.shape))
         sums = rng.permuted(block, axis=2).sum(axis=1)
         hits += int(((sums**2).sum(axis=1) >= observed).sum())
+    # The data count as one of the permutations, so that p is never 0 (Phipson and Smyth 2010).
     return (1 + hits) / (1 + permutations)
 
 

@@ -170,6 +170,7 @@ def _relational(graph: Data, seed: int) -> Split:
         triples[part] = np.stack([index[0], kind, index[1]])
     relations = int(max(int(graph.get("num_relations", 0) or 0), max(int(t[1].max()) for t in triples.values()) + 1))
     sizes = (nodes, relations)
+    # Held-out triples are true as well: none of them may serve as a negative.
     known = np.unique(np.concatenate([triple_codes(t[0], t[1], t[2], sizes) for t in triples.values()]))
     parts = {}
     for number, (part, rows) in enumerate(triples.items()):
@@ -180,6 +181,7 @@ def _relational(graph: Data, seed: int) -> Split:
     both = torch.stack([torch.cat([head, tail]), torch.cat([tail, head])])
     data = Data(edge_index=both, num_nodes=nodes)
     kinds = torch.from_numpy(triples["train"][1])
+    # A relation and its inverse are different messages.
     data.edge_type = torch.cat([kinds, kinds + relations])
     data.x = features_of(graph, both)
     return _make(data, parts, replication="init", num_relations=relations, kind="relational")

@@ -201,6 +201,7 @@ def _train_epoch(
 ) -> float:
     model.train()
     total, weight = 0.0, 0
+    # A model may bring a loss of its own, as self-supervised ones do (see the guide).
     own_loss = getattr(model, "training_loss", None)
     for batch in task_type.batches(split, protocol.batch_size):
         optimiser.zero_grad(set_to_none=True)
@@ -208,11 +209,13 @@ def _train_epoch(
         value = float(loss.detach())
         if not math.isfinite(value):
             raise DivergedError(f"The training loss became {value}. Lower the learning rate ({protocol.lr}).")
+        # A model without parameters has nothing to descend.
         if loss.requires_grad:
             loss.backward()
             if protocol.clip is not None:
                 nn.utils.clip_grad_norm_(model.parameters(), protocol.clip)
             optimiser.step()
+        # The last batch may be smaller: the mean over the epoch weighs batches by their graphs.
         size = int(getattr(batch, "num_graphs", 1) or 1)
         total, weight = total + value * size, weight + size
     return total / max(weight, 1)
@@ -247,6 +250,7 @@ class _State:
             better = value > self.best
             if better:
                 self.best, self.best_epoch = value, epoch
+            # The first evaluation is kept whatever it is, so that a NaN metric still leaves outputs to look at.
             if better or self.protocol.selection == "last" or not self.scores:
                 self.scores = scores
                 if self.keep_weights:
@@ -260,6 +264,7 @@ class _State:
         for part in PARTS:
             if not np.isfinite(self.scores[part]).all():
                 raise DivergedError(f"The model's {part} outputs are not finite. Lower the learning rate.")
+            # All metrics once, of the selected epoch; during training only the headline is computed.
             metrics |= self.task_type.measure(self.split, part, self.scores[part])
         metrics["train_loss"] = self.history["train_loss"][-1]
         if self.weights is not None:

@@ -111,6 +111,7 @@ def restricted(model: nn.Module, split: Split) -> Data | None:
     """
     layers = declared_layers(model)
     data = split.data
+    # The cut-out holds no values of edges, so models that read them see the whole graph.
     if not layers or data.get("edge_weight") is not None or data.get("edge_attr") is not None:
         return None
     features = kernels.input_features(data.x)
@@ -154,6 +155,7 @@ def _masked(packed: PackedGraphs, seed: int) -> tuple[dict[str, Any], Replicatio
     columns = max(mask.size(1) if mask.dim() == 2 else 1 for mask in masks.values())
     parts = {}
     for key, mask in masks.items():
+        # Seeds take the mask columns in turn, as PyG stores several published splits.
         chosen = mask[:, seed % mask.size(1)] if mask.dim() == 2 else mask
         parts[key.removesuffix("_mask")] = chosen.nonzero().squeeze(1)
         if not parts[key.removesuffix("_mask")].numel():

@@ -46,6 +46,7 @@ def unordered_pairs(edge_index: np.ndarray, num_nodes: int) -> tuple[np.ndarray,
     on the same side of the split, so no answer leaks through a reverse edge.
     """
     low, high = np.minimum(*edge_index), np.maximum(*edge_index)
+    # One number per pair sorts and compares faster than two columns.
     codes = low.astype(np.int64) * num_nodes + high
     proper = low != high
     unique, inverse = np.unique(codes[proper], return_inverse=True)
@@ -71,10 +72,12 @@ def sample_non_edges(edges: np.ndarray, num_nodes: int, count: int, rng: np.rand
         return np.stack([chosen // num_nodes, chosen % num_nodes])
     chosen = np.zeros(0, dtype=np.int64)
     while chosen.size < count:
+        # A third more than needed, so that one or two rounds are enough.
         a, b = rng.integers(0, num_nodes, (2, int(1.3 * (count - chosen.size)) + 16))
         codes = (np.minimum(a, b) * num_nodes + np.maximum(a, b))[a != b]
         codes = codes[~_member(edges, codes)]
         joined = np.concatenate([chosen, codes])
+        # In order of arrival: cutting sorted codes would prefer pairs of small node numbers.
         _, first = np.unique(joined, return_index=True)
         chosen = joined[np.sort(first)][:count]
     return np.stack([chosen // num_nodes, chosen % num_nodes])

@@ -1,0 +1,13 @@
+from graphnetz.testing.datasets import check_dataset as check_dataset
+from graphnetz.testing.decisions import check_perturbation as check_perturbation
+from graphnetz.testing.decisions import check_selector as check_selector
+from graphnetz.testing.examples import EXAMPLES as EXAMPLES
+from graphnetz.testing.models import check_model as check_model
+from graphnetz.testing.models import check_task_type as check_task_type
+from graphnetz.testing.models import example as example
+from graphnetz.testing.running import check_executor as check_executor
+from graphnetz.testing.running import check_tracker as check_tracker
+from graphnetz.testing.statistics import check_correction as check_correction
+from graphnetz.testing.statistics import check_interval as check_interval
+from graphnetz.testing.statistics import check_metric as check_metric
+from graphnetz.testing.statistics import check_paired_test as check_paired_test
