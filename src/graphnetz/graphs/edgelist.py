@@ -134,18 +134,19 @@ def edges_of(rows: Iterable[Row], titles: Sequence[str], *, ends: tuple[int, int
 def end_columns(titles: Sequence[str], name: str, *, width: int) -> tuple[int, int]:
     """Return the positions of the two id columns: by their titles, else the only two there are."""
     lowered = [title.lower() for title in titles]
-    for pair in HEADERS.items():
+    # pairs that are there in full come first
+    for pair in sorted(HEADERS.items(), key=lambda pair: not {*pair} <= {*lowered}):
         found = [title for title in pair if title in lowered]
         if len(found) == 2:
             return lowered.index(pair[0]), lowered.index(pair[1])
-        if found:
+        if found and width > 1:
             lacking = pair[1 - pair.index(found[0])]
             raise DataError(
                 f"{name} has a column {found[0]!r} but no column {lacking!r} (columns: {', '.join(titles)}). "
                 f"Name the two id columns {pair[0]!r} and {pair[1]!r}."
             )
     if width < 2:
-        raise DataError(f"{name} has one column only; an edge list needs two id columns.")
+        raise DataError(f"{name} has one column; an edge list needs two id columns, such as 'source' and 'target'.")
     if not {*lowered[2:]} <= {"weight", "label"}:
         raise DataError(
             f"{name} has the columns {', '.join(titles)}; which two hold the node ids? Name them 'source' and 'target'."
@@ -235,7 +236,10 @@ def _layout(path: Path) -> tuple[str | None, list[str]]:
 
 
 def _named(cells: Sequence[str]) -> set[str]:
-    return {cell.lower() for cell in cells} & {*HEADERS, *HEADERS.values()}
+    """The titles of ends among cells: one of "source", "target", "src", "dst", or both of a pair of plain words."""
+    lowered = {cell.lower() for cell in cells}
+    found = lowered & {"source", "target", "src", "dst"}
+    return found.union(*(pair for pair in HEADERS.items() if {*pair} <= lowered))
 
 
 def _is_edge_header(first: list[str], others: list[list[str]]) -> bool:

@@ -6,8 +6,10 @@ their attributes. No pickle is read. What cannot be read is refused in one sente
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,9 +121,9 @@ def read_graph(
     else:
         graph = _from_object(source, edge_rows=edge_rows)
     tables = [_table_of(side, graph, label_column) for side in (labels, features)]
-    if num_nodes is None:  # an array of values counts the nodes, those without an edge too
-        given = next((len(side) for side in (labels, features) if _is_list(side)), None)
-        num_nodes = given if given is not None and given > graph.num_nodes else None
+    if num_nodes is None and _numbered(graph):  # an array of values counts the nodes, those without an edge too
+        given = max((len(np.asarray(s)) for s in (labels, features) if isinstance(s, list | np.ndarray)), default=0)
+        num_nodes = given if given > graph.num_nodes else None
     if num_nodes is not None:
         graph = _with_nodes(graph, num_nodes)
     graph = _with_isolated(graph, [table for table in tables if table is not None])
@@ -351,8 +353,9 @@ class _Table:
     columns: Mapping[str, Any]
 
 
-def _is_list(side: Any) -> bool:
-    return side is not None and not isinstance(side, str | os.PathLike) and hasattr(side, "__len__")
+def _numbered(graph: GraphArrays) -> bool:
+    """Whether the ids of nodes are whole numbers, which may stand for positions."""
+    return graph.names is None or (graph.listed and graph.names.dtype.kind in "iu")
 
 
 def _table_of(side: Any, graph: GraphArrays, label: str | None) -> _Table | None:
@@ -362,7 +365,10 @@ def _table_of(side: Any, graph: GraphArrays, label: str | None) -> _Table | None
         if not path.is_file():
             raise DataError(f"The file {str(path)!r} does not exist; give a CSV file with a column of node ids.")
         names = range(graph.num_nodes) if graph.names is None else graph.names.tolist()
-        titles, rows = read_table(path, nodes=map(str, names), label=label)
+        try:
+            titles, rows = read_table(path, nodes=map(str, names), label=label)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise DataError(f"{path.name} is not a table of text ({error}).") from error
         columns = {title: values_of([row[i] for _, row in rows]) for i, title in enumerate(titles)}
         cells: list[str] = [row[_id_column(titles)] for _, row in rows]
         name = path.name
@@ -372,8 +378,9 @@ def _table_of(side: Any, graph: GraphArrays, label: str | None) -> _Table | None
         cells = [str(value) for value in columns[titles[_id_column(titles)]]]
     else:
         return None
-    ids = [cell[:-2] if cell.endswith(".0") else cell for cell in cells]  # whole numbers written as fractions
-    return _Table(name, ids, {t: v for i, (t, v) in enumerate(columns.items()) if i != _id_column(titles)})
+    if _numbered(graph):  # the same number may be written 7, 07 or 7.0
+        cells = [str(int(cell.split(".")[0])) if re.fullmatch(r"\d+(\.0*)?", cell) else cell for cell in cells]
+    return _Table(name, cells, {t: v for i, (t, v) in enumerate(columns.items()) if i != _id_column(titles)})
 
 
 def _id_column(titles: Sequence[str]) -> int:
@@ -383,8 +390,11 @@ def _id_column(titles: Sequence[str]) -> int:
 
 def _with_nodes(graph: GraphArrays, num_nodes: int) -> GraphArrays:
     """Return the graph with ``num_nodes`` nodes: whole numbers as ids become positions."""
-    numbered = graph.listed and graph.names is not None and graph.names.dtype.kind in "iu"
-    names = graph.names if numbered else None
+    names = graph.names
+    if not _numbered(graph):
+        if num_nodes == graph.num_nodes:
+            return graph
+        raise DataError(f"num_nodes is {num_nodes}, but the graph names {graph.num_nodes} nodes. Leave num_nodes out.")
     top = graph.num_nodes - 1 if names is None else int(names[-1])
     if names is not None and top >= num_nodes == len(names):
         return graph
