@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphnetz.datasets.cards import L, dataset
-from graphnetz.datasets.sources.facts import GENERATED
+from graphnetz.datasets.sources.facts import GENERATED as _GENERATED
 
 if TYPE_CHECKING:
     from graphnetz.records import GraphList
@@ -22,7 +22,7 @@ _DWIVEDI = "Dwivedi et al., Benchmarking Graph Neural Networks, JMLR 24(43), 202
 def _instances(citation: str, **facts: Any) -> Callable[[L], L]:
     """Return the decorator shared by the six problems: link_pred as published, edge_cls on the solution."""
     serves = {"link_pred": 80, "edge_cls": 20}
-    return dataset("combinatorial", serves=serves, curated=("link_pred",), citation=citation, **GENERATED, **facts)
+    return dataset("combinatorial", serves=serves, curated=("link_pred",), citation=citation, **_GENERATED, **facts)
 
 
 @_instances(
@@ -50,7 +50,7 @@ def random_tsp(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList
     nodes=200,
     features=2,
     notes=("One set of 200 points per seed, four nearest neighbours; edges are hidden, no tour is asked for.",),
-    **GENERATED,
+    **_GENERATED,
 )
 def tsp_random(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList:
     """Return the published neighbour graph; see `graphnetz.datasets.generators.published`."""
@@ -150,7 +150,7 @@ def random_maxcut(_root: object = None, *, seed: int = 0, **size: Any) -> GraphL
     classes=10,
     notes=("Message passing without positional encodings stays at 10 %.", "Five stratified folds of 90/30/30."),
     protocol={"lr": 5e-4, "batch_size": 5},
-    **GENERATED,
+    **_GENERATED,
 )
 def csl(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return the 150 CSL graphs; see `graphnetz.datasets.generators.symmetric.csl`."""
@@ -169,7 +169,7 @@ def csl(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     classes=2,
     notes=("Our own generator, not the published file; sizes and degrees do not give the class away.",),
     protocol={"lr": 1e-4, "batch_size": 25},
-    **GENERATED,
+    **_GENERATED,
 )
 def cycles(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return the CYCLES graphs; see `graphnetz.datasets.generators.symmetric.cycles`."""
@@ -186,7 +186,7 @@ def cycles(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     graphs=7040,
     features=2,
     protocol={"batch_size": 25},
-    **GENERATED,
+    **_GENERATED,
 )
 def graph_theory_prop(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return GraphTheoryProp at its published size; see `graphnetz.datasets.generators.properties`."""
@@ -203,7 +203,7 @@ def graph_theory_prop(_root: object = None, *, sample: int = 0, **size: Any) -> 
     graphs=300,
     features=2,
     notes=("The published generator at a size for laptops; every part has 15 to 19 nodes per graph.",),
-    **GENERATED,
+    **_GENERATED,
 )
 def graph_properties(_root: object = None, *, sample: int = 0) -> GraphList:
     """Return a small sample of GraphTheoryProp, split 200/40/60."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graphnetz.datasets.cards import dataset
-from graphnetz.datasets.sources.facts import GENERATED, MOLECULE_NET, size
+from graphnetz.datasets.sources.facts import GENERATED as _GENERATED
+from graphnetz.datasets.sources.facts import MOLECULE_NET, size
 
 if TYPE_CHECKING:
     from graphnetz.datasets.sources.base import GraphDataset
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     edges=51200,
     features=1,
     notes=("Metropolis at T = 2.269; link prediction uses the first lattice only, as published.",),
-    **GENERATED,
+    **_GENERATED,
 )
 def ising_lattice(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList:
     """Return thermalised 10 x 10 lattices; see `graphnetz.datasets.generators.lattice.ising`."""
@@ -43,7 +44,7 @@ def ising_lattice(_root: object = None, *, seed: int = 0, **size: Any) -> GraphL
     edges=51200,
     features=1,
     notes=("Spins are independent fair coins (infinite temperature): they carry no signal about edges.",),
-    **GENERATED,
+    **_GENERATED,
 )
 def ising_lattice_coin_flips(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList:
     """Return lattices with independent spins; see `graphnetz.datasets.generators.lattice`."""
@@ -64,7 +65,7 @@ def ising_lattice_coin_flips(_root: object = None, *, seed: int = 0, **size: Any
         "20 x 20 sites, eight neighbours, open borders; spins are independent coins, up with probability 0.71.",
         "Loops are hidden and asked for like edges, which lifts the AUC by 0.02 to 0.06. For comparison only.",
     ),
-    **GENERATED,
+    **_GENERATED,
 )
 def ising_lattice_published(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList:
     """Return the published grid with its hidden pairs; see `graphnetz.datasets.generators.published`."""
@@ -83,7 +84,7 @@ def ising_lattice_published(_root: object = None, *, seed: int = 0, **size: Any)
     edges=19200,
     features=1,
     notes=("4 x 4 periodic lattices at T = 3; the target is the energy per site.",),
-    **GENERATED,
+    **_GENERATED,
 )
 def ising_energy(_root: object = None, *, seed: int = 0, **size: Any) -> GraphList:
     """Return 300 lattices of 4 x 4 spins with their energy per site."""

@@ -22,7 +22,8 @@ from graphnetz.datasets.social_more import (  # noqa: F401 - one category, two f
     texas,
     wisconsin,
 )
-from graphnetz.datasets.sources.facts import GENERATED, HETEROPHILOUS, NETZ, OGB, PLANETOID, network, size
+from graphnetz.datasets.sources.facts import GENERATED as _GENERATED
+from graphnetz.datasets.sources.facts import HETEROPHILOUS, NETZ, OGB, PLANETOID, network, size
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -131,7 +132,7 @@ def florentine_families(_root: object = None) -> Data:
     features=16,
     classes=4,
     notes=("20 labels per class; every seed draws a new graph.",),
-    **GENERATED,
+    **_GENERATED,
 )
 def sbm_communities(_root: object = None, *, seed: int = 0, per_class: int = 20, **size: Any) -> Data:
     """Return one block model; see `graphnetz.datasets.generators.sbm.sbm`."""
@@ -151,7 +152,7 @@ def sbm_communities(_root: object = None, *, seed: int = 0, per_class: int = 20,
     classes=2,
     notes=("Published sizes; report balanced accuracy beside accuracy.",),
     protocol={"lr": 1e-3, "weight_decay": 0.0, "batch_size": 128},
-    **GENERATED,
+    **_GENERATED,
 )
 def pattern(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return PATTERN; see `graphnetz.datasets.generators.sbm.pattern`."""
@@ -170,7 +171,7 @@ def pattern(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     classes=6,
     notes=("Published sizes.",),
     protocol={"lr": 1e-3, "weight_decay": 0.0, "batch_size": 128},
-    **GENERATED,
+    **_GENERATED,
 )
 def cluster(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return CLUSTER; see `graphnetz.datasets.generators.sbm.cluster`."""
