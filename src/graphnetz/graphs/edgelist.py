@@ -86,11 +86,14 @@ def read_edge_list(path: Path) -> EdgeList:
     ends = end_columns(titles, path.name, width=len(cells[0]))
     if header and len(head) < 2:
         raise DataError(f"{path.name} has a header and no edges. Give one edge per line.")
-    if not {"weight", "label"} & {title.lower() for title in titles}:
-        pairs = _fast(path, delimiter, ends, skip=head[0][0] if header else 0)
-        if pairs is not None and pairs.min() >= 0:  # the line-by-line reader finds the line of a bad id
-            ids, inverse = np.unique(pairs, return_inverse=True)
-            return EdgeList(inverse.reshape(pairs.shape), ids)
+    lowered, skip = [title.lower() for title in titles], head[0][0] if header else 0
+    weight = [position for position, title in enumerate(lowered) if title == "weight"]
+    pairs = None if "label" in lowered else _fast(path, delimiter, ends, skip=skip, kind=np.int64)
+    weights = _fast(path, delimiter, tuple(weight), skip=skip, kind=np.float64) if weight else np.zeros((0, 1))
+    # the line-by-line reader finds the line of a bad id
+    if pairs is not None and weights is not None and pairs.min() >= 0:
+        ids, inverse = np.unique(pairs, return_inverse=True)
+        return EdgeList(inverse.reshape(pairs.shape), ids, {titles[i]: weights[:, 0] for i in weight})
     return edges_of(
         islice(text_rows(path, delimiter), int(header), None), titles, ends=ends, place=f"{path.name}, line"
     )
@@ -284,13 +287,13 @@ def _typed_ids(ids: list[str], lines: list[int], place: str) -> npt.NDArray[Any]
     return whole.astype(np.int64) if whole.max() < 2**53 else array
 
 
-def _fast(path: Path, delimiter: str | None, columns: tuple[int, int], *, skip: int) -> IntArray | None:
-    """Read integers with the C reader; None when the file needs the line-by-line reader."""
+def _fast(path: Path, delimiter: str | None, columns: tuple[int, ...], *, skip: int, kind: type) -> Any:
+    """Read numbers with the C reader; None when the file needs the line-by-line reader."""
     try:
-        pairs = np.loadtxt(
-            path, dtype=np.int64, delimiter=delimiter, usecols=columns, comments=_COMMENT, skiprows=skip, ndmin=2,
+        found: Any = np.loadtxt(
+            path, dtype=kind, delimiter=delimiter, usecols=columns, comments=_COMMENT, skiprows=skip, ndmin=2,
             encoding="utf-8-sig",
         )  # fmt: skip
     except (ValueError, IndexError, OverflowError):
         return None
-    return pairs if len(pairs) else None
+    return found if len(found) else None
