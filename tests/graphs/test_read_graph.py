@@ -297,3 +297,41 @@ def test_networkx_attributes_by_name():
     assert found.labels.tolist() == [0, 1] * 3
     assert found.features[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
     assert task_from_networkx("own", graph, label="kind").loader().y.tolist() == [0, 1] * 3
+
+
+def test_plain_words_are_not_taken_for_titles(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("# to be\nto be\nbe or\n")
+    assert read_graph(path).names.tolist() == ["be", "or", "to"]
+
+
+def test_ids_written_in_other_ways_are_the_same_node(tmp_path):
+    edges, labels = tmp_path / "e.csv", tmp_path / "l.csv"
+    edges.write_text("1,2\n2,3\n")
+    labels.write_text("node,label\n01,a\n2.0,b\n3,a\n")
+    assert read_graph(edges, labels=labels).labels.tolist() == ["a", "b", "a"]
+    edges.write_text("v1.0,v2.0\n")
+    labels.write_text("node,label\nv1.0,a\nv2.0,b\n")
+    assert read_graph(edges, labels=labels).num_nodes == 2
+
+
+def test_frames_of_labels_may_name_further_nodes(tmp_path):
+    edges = tmp_path / "e.csv"
+    edges.write_text("a,b\n")
+    frame = pd.DataFrame({"node": ["a", "b", "c"], "label": [0, 1, None]})
+    graph = read_graph(edges, labels=frame)
+    assert graph.names.tolist() == ["a", "b", "c"]
+    with pytest.raises(DataError, match="one value per node"):
+        read_graph(edges, labels=[0, 1, 2])
+    with pytest.raises(DataError, match="Leave num_nodes out"):
+        read_graph(edges, num_nodes=3)
+
+
+def test_tables_that_are_no_text_are_refused(tmp_path):
+    edges, labels = tmp_path / "e.csv", tmp_path / "l.csv"
+    edges.write_text("a,b\n")
+    labels.write_bytes(b"node,label\na,\xff\xfe\n")
+    with pytest.raises(DataError, match=r"l\.csv"):
+        read_graph(edges, labels=labels)
+    with pytest.raises(DataError, match=r"not a text file|cannot be read"):
+        read_graph(labels)

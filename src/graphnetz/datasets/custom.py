@@ -13,7 +13,8 @@ import numpy as np
 from graphnetz._core.errors import DataError, UnknownNameError, UsageError, unknown_name
 from graphnetz.datasets.cards import BENCHMARK_TASKS, CATEGORIES
 from graphnetz.datasets.splits import stratified_masks
-from graphnetz.graphs.files import GraphArrays, class_codes, feature_matrix, read_graph
+from graphnetz.graphs.arrays import GraphArrays, class_codes, feature_matrix
+from graphnetz.graphs.files import read_graph
 from graphnetz.records import Task
 
 BUILT_IN_TASK_TYPES = ("node_cls", "graph_cls", "graph_reg", "link_pred", "edge_cls", "multi_reg")

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from graphnetz._core.errors import DataError
 from graphnetz.graphs import counts
-from graphnetz.graphs.files import class_codes, read_graph
+from graphnetz.graphs.arrays import class_codes
+from graphnetz.graphs.files import read_graph
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -86,11 +86,14 @@ def read_edge_list(path: Path) -> EdgeList:
     ends = end_columns(titles, path.name, width=len(cells[0]))
     if header and len(head) < 2:
         raise DataError(f"{path.name} has a header and no edges. Give one edge per line.")
-    if not {"weight", "label"} & {title.lower() for title in titles}:
-        pairs = _fast(path, delimiter, ends, skip=head[0][0] if header else 0)
-        if pairs is not None and pairs.min() >= 0:  # the line-by-line reader finds the line of a bad id
-            ids, inverse = np.unique(pairs, return_inverse=True)
-            return EdgeList(inverse.reshape(pairs.shape), ids)
+    lowered, skip = [title.lower() for title in titles], head[0][0] if header else 0
+    weight = [position for position, title in enumerate(lowered) if title == "weight"]
+    pairs = None if "label" in lowered else _fast(path, delimiter, ends, skip=skip, kind=np.int64)
+    weights = _fast(path, delimiter, tuple(weight), skip=skip, kind=np.float64) if weight else np.zeros((0, 1))
+    # the line-by-line reader finds the line of a bad id
+    if pairs is not None and weights is not None and pairs.min() >= 0:
+        ids, inverse = np.unique(pairs, return_inverse=True)
+        return EdgeList(inverse.reshape(pairs.shape), ids, {titles[i]: weights[:, 0] for i in weight})
     return edges_of(
         islice(text_rows(path, delimiter), int(header), None), titles, ends=ends, place=f"{path.name}, line"
     )
@@ -134,18 +137,19 @@ def edges_of(rows: Iterable[Row], titles: Sequence[str], *, ends: tuple[int, int
 def end_columns(titles: Sequence[str], name: str, *, width: int) -> tuple[int, int]:
     """Return the positions of the two id columns: by their titles, else the only two there are."""
     lowered = [title.lower() for title in titles]
-    for pair in HEADERS.items():
+    # pairs that are there in full come first
+    for pair in sorted(HEADERS.items(), key=lambda pair: not {*pair} <= {*lowered}):
         found = [title for title in pair if title in lowered]
         if len(found) == 2:
             return lowered.index(pair[0]), lowered.index(pair[1])
-        if found:
+        if found and width > 1:
             lacking = pair[1 - pair.index(found[0])]
             raise DataError(
                 f"{name} has a column {found[0]!r} but no column {lacking!r} (columns: {', '.join(titles)}). "
                 f"Name the two id columns {pair[0]!r} and {pair[1]!r}."
             )
     if width < 2:
-        raise DataError(f"{name} has one column only; an edge list needs two id columns.")
+        raise DataError(f"{name} has one column; an edge list needs two id columns, such as 'source' and 'target'.")
     if not {*lowered[2:]} <= {"weight", "label"}:
         raise DataError(
             f"{name} has the columns {', '.join(titles)}; which two hold the node ids? Name them 'source' and 'target'."
@@ -235,7 +239,10 @@ def _layout(path: Path) -> tuple[str | None, list[str]]:
 
 
 def _named(cells: Sequence[str]) -> set[str]:
-    return {cell.lower() for cell in cells} & {*HEADERS, *HEADERS.values()}
+    """The titles of ends among cells: one of "source", "target", "src", "dst", or both of a pair of plain words."""
+    lowered = {cell.lower() for cell in cells}
+    found = lowered & {"source", "target", "src", "dst"}
+    return found.union(*(pair for pair in HEADERS.items() if {*pair} <= lowered))
 
 
 def _is_edge_header(first: list[str], others: list[list[str]]) -> bool:
@@ -280,13 +287,13 @@ def _typed_ids(ids: list[str], lines: list[int], place: str) -> npt.NDArray[Any]
     return whole.astype(np.int64) if whole.max() < 2**53 else array
 
 
-def _fast(path: Path, delimiter: str | None, columns: tuple[int, int], *, skip: int) -> IntArray | None:
-    """Read integers with the C reader; None when the file needs the line-by-line reader."""
+def _fast(path: Path, delimiter: str | None, columns: tuple[int, ...], *, skip: int, kind: type) -> Any:
+    """Read numbers with the C reader; None when the file needs the line-by-line reader."""
     try:
-        pairs = np.loadtxt(
-            path, dtype=np.int64, delimiter=delimiter, usecols=columns, comments=_COMMENT, skiprows=skip, ndmin=2,
+        found: Any = np.loadtxt(
+            path, dtype=kind, delimiter=delimiter, usecols=columns, comments=_COMMENT, skiprows=skip, ndmin=2,
             encoding="utf-8-sig",
         )  # fmt: skip
     except (ValueError, IndexError, OverflowError):
         return None
-    return pairs if len(pairs) else None
+    return found if len(found) else None

@@ -27,7 +27,7 @@ Index = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class GraphArrays:
+class PlainGraph:
     """One graph: size, edges ``[2, e]``, features ``[n, d]`` or None, resolution of their type."""
 
     n: int
@@ -37,7 +37,7 @@ class GraphArrays:
     lengths: Array | None = None
 
 
-def as_arrays(data: Data, index: int, *, weights: str | None = None) -> GraphArrays:
+def as_arrays(data: Data, index: int, *, weights: str | None = None) -> PlainGraph:
     """Read one graph and refuse what has no meaning, naming the graph."""
     check_graph(data)
     edges = data.edge_index.detach().cpu().numpy()
@@ -46,7 +46,7 @@ def as_arrays(data: Data, index: int, *, weights: str | None = None) -> GraphArr
         raise DataError(f"Graph {index} has {n} nodes but its edges name node {int(edges.max())}.")
     lengths = _lengths(data, index, weights) if weights is not None else None
     if data.x is None:
-        return GraphArrays(n, edges, None, EPS, lengths)
+        return PlainGraph(n, edges, None, EPS, lengths)
     raw = data.x.detach().cpu().numpy()
     if raw.ndim != 2 or raw.shape[0] != n:
         raise DataError(
@@ -57,7 +57,7 @@ def as_arrays(data: Data, index: int, *, weights: str | None = None) -> GraphArr
     if not np.isfinite(x).all():
         raise DataError(f"Graph {index} has NaN or infinite node features. Remove or impute them first.")
     eps = float(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else EPS
-    return GraphArrays(n, edges, x, eps, lengths)
+    return PlainGraph(n, edges, x, eps, lengths)
 
 
 def _lengths(data: Data, index: int, weights: str) -> Array:
@@ -109,7 +109,7 @@ class SpaceBatch:
 class Partition:
     """A chunk of graphs with its connected components."""
 
-    graphs: Sequence[GraphArrays]
+    graphs: Sequence[PlainGraph]
     sizes: Index
     components: Index
     joined: npt.NDArray[np.bool_]
@@ -121,7 +121,7 @@ class Partition:
     local: Index = field(repr=False)
 
     @classmethod
-    def of(cls, graphs: Sequence[GraphArrays]) -> Partition:
+    def of(cls, graphs: Sequence[PlainGraph]) -> Partition:
         """Find the components of all graphs of the chunk at once."""
         from scipy.sparse import coo_array, csgraph
 
@@ -212,7 +212,7 @@ def _shorter(dense: Array) -> Array:
     return np.where(np.isfinite(both), both, 0.0)
 
 
-def _edge_values(graphs: Sequence[GraphArrays]) -> Array:
+def _edge_values(graphs: Sequence[PlainGraph]) -> Array:
     parts = [np.ones(g.edges.shape[1]) if g.lengths is None else g.lengths for g in graphs]
     return np.concatenate(parts) if parts else np.empty(0)
 

@@ -92,7 +92,7 @@ class NetworkSelector(Selector):
                 rows = torch.tensor(train)
                 if self.batch is not None:
                     rows = rows[torch.randperm(len(rows))]
-                for part in torch.split(rows, self.batch or len(rows)):  # type: ignore[no-untyped-call]
+                for part in torch.split(rows, self.batch or len(rows)):
                     optimiser.zero_grad()
                     masked_mse(net(x[part]), y[part]).backward()  # type: ignore[no-untyped-call]
                     optimiser.step()

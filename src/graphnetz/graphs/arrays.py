@@ -1,0 +1,84 @@
+"""One graph as arrays: what the reader returns, and what readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphnetz._core.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class GraphArrays:
+    """One graph as it was written down: what the reader returns and every builder takes.
+
+    Parameters
+    ----------
+    edges
+        Node numbers ``[E, 2]``, as listed: repeats, loops and directions are kept.
+    num_nodes
+        Number of nodes, isolated ones included.
+    names
+        The id of each node where the source names nodes; None where ids are positions.
+    edge_columns
+        Further values per edge, such as "weight" and "label".
+    features, labels
+        Per node, or None.
+    directed
+        Whether the source says that edges have a direction; None where it says nothing.
+    listed
+        Whether the source is a list of edges, which cannot name a node without an edge.
+    """
+
+    edges: np.ndarray
+    num_nodes: int
+    names: np.ndarray | None = None
+    edge_columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    features: Any = None
+    labels: np.ndarray | None = None
+    directed: bool | None = None
+    listed: bool = False
+    title: str | None = None
+
+
+def feature_matrix(values: Any, rows: int, *, what: str = "features") -> np.ndarray:
+    """Return a dense float32 matrix with ``rows`` finite rows, or say what is wrong."""
+    try:
+        matrix = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} must be numbers; encode text columns first ({error}).") from error
+    if matrix.ndim != 2 or len(matrix) != rows:
+        raise DataError(f"{what} must have one row per node ({rows}), got shape {matrix.shape}.")
+    if not np.isfinite(matrix).all():
+        raise DataError(f"{what} hold NaN or infinite values; fill or drop them first.")
+    return matrix
+
+
+def class_codes(labels: Any) -> np.ndarray:
+    """Number the classes in sorted order; None and NaN become -1.
+
+    Examples
+    --------
+    >>> class_codes(["b", None, "a"]).tolist()
+    [1, -1, 0]
+    """
+    values = np.asarray(labels, dtype=object)
+    known = np.array([v is not None and v == v for v in values], dtype=bool)
+    numeric = all(isinstance(v, int | float | np.number) for v in values[known])
+    names = values[known].astype(float) if numeric else values[known].astype(str)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    codes[known] = np.unique(names, return_inverse=True)[1]
+    return codes
+
+
+def to_numpy(value: Any) -> Any:
+    """Array of a tensor without importing torch; other values unchanged."""
+    return value.detach().cpu().numpy() if hasattr(value, "detach") else value
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether a value is a sparse matrix of scipy."""
+    return hasattr(value, "tocoo")
