@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from graphnetz._core.errors import UsageError
 from graphnetz._core.registry import Registry
 from graphnetz.metrics import METRICS
-from graphnetz.records import Replication, Task
+from graphnetz.records import Replication
 
 if TYPE_CHECKING:
     from graphnetz.tasktypes.message import MessageGraph
@@ -151,14 +151,6 @@ class TaskType(abc.ABC):
     def keys(self, split: Split) -> tuple[str, ...]:
         """Metric keys that apply, the headline first."""
         return (split.metric, *(key for key in self.metrics if key != split.metric))
-
-    def headline(self, task: Task) -> str:
-        """The metric the report leads with."""
-        if task.metric is None:
-            return self.metrics[0]
-        if task.metric not in METRICS:
-            METRICS[task.metric]  # raises with the list of known metrics
-        return task.metric
 
 
 TASK_TYPES: Registry[TaskType] = Registry("task type", entry_points="graphnetz.task_types")
