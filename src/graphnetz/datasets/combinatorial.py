@@ -151,7 +151,7 @@ def random_maxcut(_root: object = None, *, seed: int = 0, **size: Any) -> GraphL
     classes=10,
     notes=("Message passing without positional encodings stays at 10 %.", "Five stratified folds of 90/30/30."),
     protocol={"lr": 5e-4, "batch_size": 5},
-    **_GENERATED,
+    **GENERATED,
 )
 def csl(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return the 150 CSL graphs; see `graphnetz.datasets.generators.symmetric.csl`."""
@@ -170,7 +170,7 @@ def csl(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     classes=2,
     notes=("Our own generator, not the published file; sizes and degrees do not give the class away.",),
     protocol={"lr": 1e-4, "batch_size": 25},
-    **_GENERATED,
+    **GENERATED,
 )
 def cycles(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return the CYCLES graphs; see `graphnetz.datasets.generators.symmetric.cycles`."""
@@ -187,7 +187,7 @@ def cycles(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     graphs=7040,
     features=2,
     protocol={"batch_size": 25},
-    **_GENERATED,
+    **GENERATED,
 )
 def graph_theory_prop(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return GraphTheoryProp at its published size; see `graphnetz.datasets.generators.properties`."""
@@ -204,7 +204,7 @@ def graph_theory_prop(_root: object = None, *, sample: int = 0, **size: Any) -> 
     graphs=300,
     features=2,
     notes=("The published generator at a size for laptops; every part has 15 to 19 nodes per graph.",),
-    **_GENERATED,
+    **GENERATED,
 )
 def graph_properties(_root: object = None, *, sample: int = 0) -> GraphList:
     """Return a small sample of GraphTheoryProp, split 200/40/60."""

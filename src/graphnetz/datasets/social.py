@@ -133,7 +133,7 @@ def sbm_communities(_root: object = None, *, seed: int = 0, per_class: int = 20,
     classes=2,
     notes=("Published sizes; report balanced accuracy beside accuracy.",),
     protocol={"lr": 1e-3, "weight_decay": 0.0, "batch_size": 128},
-    **_GENERATED,
+    **GENERATED,
 )
 def pattern(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return PATTERN; see `graphnetz.datasets.generators.sbm.pattern`."""
@@ -152,7 +152,7 @@ def pattern(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     classes=6,
     notes=("Published sizes.",),
     protocol={"lr": 1e-3, "weight_decay": 0.0, "batch_size": 128},
-    **_GENERATED,
+    **GENERATED,
 )
 def cluster(_root: object = None, *, sample: int = 0, **size: Any) -> GraphList:
     """Return CLUSTER; see `graphnetz.datasets.generators.sbm.cluster`."""

@@ -117,11 +117,12 @@ def load_model(
     --------
     >>> import tempfile
     >>> from graphnetz import run_benchmark
-    >>> folder = tempfile.mkdtemp()
-    >>> run = {"models": ["GCN"], "tasks": ["karate_club"], "seeds": [0], "epochs": 1, "verbose": False}
-    >>> report = run_benchmark(**run, hidden_channels=4, out=folder, save_weights=True)
-    >>> sum(p.numel() for p in load_model(report, "karate_club", "GCN", 0, folder=folder).parameters())
-    176
+    >>> place = tempfile.TemporaryDirectory()
+    >>> run = {"models": ["GCN"], "tasks": ["karate_club"], "seeds": [0], "epochs": 1, "backend": "serial"}
+    >>> report = run_benchmark(**run, hidden_channels=4, verbose=False, out=place.name, save_weights=True)
+    >>> sum(p.numel() for p in load_model(report, "karate_club", "GCN", 0, folder=place.name).parameters())
+    150
+    >>> place.cleanup()
     """
     import torch
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch_geometric.data import Data
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError, GraphnetzError
@@ -22,7 +23,7 @@ from graphnetz.engine.search import SearchSpace
 from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
 from graphnetz.models.budget import budget_notes, width_for
-from graphnetz.records import LAYERS_NOTE, Cell, CellResult, Predictions, Protocol, Replication, Task
+from graphnetz.records import LAYERS_NOTE, Cell, CellResult, GraphList, Predictions, Protocol, Replication, Task
 from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
 from graphnetz.tasktypes.loop import evaluate
 from graphnetz.tasktypes.reference import as_published
@@ -257,15 +258,11 @@ def without_edge_attributes(split: Split) -> Split:
 
 
 def _transformed(loaded: Any, transform: Any) -> Any:
-    if hasattr(loaded, "edge_index") and not hasattr(loaded, "__len__"):
-        return transform(loaded)
-    if type(loaded).__name__ == "Data":
+    if isinstance(loaded, Data):
         return transform(loaded)
     graphs = [loaded[i] for i in range(len(loaded))]
     # A transform with `many` does equal graphs together, which one by one it could not.
     out = transform.many(graphs) if hasattr(transform, "many") else [transform(graph) for graph in graphs]
-    from graphnetz.records import GraphList
-
     return GraphList(out, splits=getattr(loaded, "splits", None), replication=getattr(loaded, "replication", "resplit"))
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
+from graphnetz.datasets import find_task
+from graphnetz.datasets.custom import HeldDataset
 from graphnetz.metrics import METRICS
 from graphnetz.records import CellResult, Task
 from graphnetz.report.sections import combine, write_section
@@ -301,22 +303,10 @@ def _as_task(task: Any, task_type: str) -> Task:
     if isinstance(task, Task):
         return task
     if isinstance(task, str):
-        from graphnetz.datasets import find_task
-
         return find_task(task)
-    graphs = task if isinstance(task, Data) else list(stream(task))
-    return Task(getattr(task, "name", "dataset"), task_type, _Given(graphs))
-
-
-class _Given:
-    """A loader that returns graphs already at hand."""
-
-    def __init__(self, graphs: Any) -> None:
-        self.graphs = graphs
-
-    def __call__(self, root: str) -> Any:  # noqa: ARG002
-        """Return them."""
-        return self.graphs
+    return Task(
+        getattr(task, "name", "dataset"), task_type, HeldDataset(task if isinstance(task, Data) else list(stream(task)))
+    )
 
 
 def _graphs(task: Task, root: str) -> tuple[list[Data], Data | None]:

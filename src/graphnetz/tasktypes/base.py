@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from graphnetz._core.errors import UsageError
 from graphnetz._core.registry import Registry
 from graphnetz.metrics import METRICS
-from graphnetz.records import Replication, Task
+from graphnetz.records import Replication
 
 if TYPE_CHECKING:
     from graphnetz.tasktypes.message import MessageGraph
@@ -402,32 +402,6 @@ class TaskType(abc.ABC):
         'acc'
         """
         return (split.metric, *(key for key in self.metrics if key != split.metric))
-
-    def headline(self, task: Task) -> str:
-        """The metric the report leads with.
-
-        Parameters
-        ----------
-        task
-            Its ``metric`` wins over the first of this task type.
-
-        Returns
-        -------
-        str
-            A key of `METRICS`.
-
-        Examples
-        --------
-        >>> from graphnetz import Task
-        >>> from graphnetz.tasktypes import TASK_TYPES
-        >>> TASK_TYPES["node_cls"].headline(Task("karate", "node_cls", print, metric="macro_f1"))
-        'macro_f1'
-        """
-        if task.metric is None:
-            return self.metrics[0]
-        if task.metric not in METRICS:
-            METRICS[task.metric]  # raises with the list of known metrics
-        return task.metric
 
 
 TASK_TYPES: Registry[TaskType] = Registry(

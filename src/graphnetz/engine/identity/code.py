@@ -32,6 +32,18 @@ _CACHES = ("cache", "registry", "memo")
 _CONTAINERS = (dict, list, set)
 _SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, np.ufunc)
+_MADE_OF: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (functools.partial, ("func", "args", "keywords")),
+    (types.MethodType, ("__func__", "__self__")),
+    ((staticmethod, classmethod, type(functools.lru_cache(len))), ("__wrapped__",)),
+    (property, ("fget", "fset", "fdel")),
+    (functools.cached_property, ("func",)),
+)
+"""Kinds of object that are described by some of their attributes."""
+_WORDS = (
+    type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, range, slice, np.generic,
+    np.dtype,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,10 @@ class _Walk:
         return value
 
     def _parts(self, obj: Any) -> Iterator[str]:
+        for kinds, parts in _MADE_OF:
+            if isinstance(obj, kinds):
+                yield from (type(obj).__name__, *(self.digest(getattr(obj, part)) for part in parts))
+                return
         for kinds, method in _RULES:
             if isinstance(obj, kinds):
                 yield from method(self, obj)
@@ -113,27 +129,6 @@ class _Walk:
         if obj.dtype.hasobject:
             yield from self._sequence(obj.ravel().tolist())
         yield from ("array", obj.dtype.str, str(obj.shape), hashlib.sha256(obj.tobytes()).hexdigest())
-
-    def _partial(self, obj: functools.partial[Any]) -> Iterator[str]:
-        yield from ("partial", self.digest(obj.func), self.digest(obj.args), self.digest(obj.keywords))
-
-    def _method(self, obj: types.MethodType) -> Iterator[str]:
-        yield from ("method", self.digest(obj.__func__), self.digest(obj.__self__))
-
-    def _wrapped(self, obj: Any) -> Iterator[str]:
-        yield from (type(obj).__name__, self.digest(obj.__func__ if hasattr(obj, "__func__") else obj.__wrapped__))
-
-    def _property(self, obj: property) -> Iterator[str]:
-        yield from ("property", *(self.digest(part) for part in (obj.fget, obj.fset, obj.fdel)))
-
-    def _cached_property(self, obj: functools.cached_property[Any]) -> Iterator[str]:
-        yield from ("cached property", self.digest(obj.func))
-
-    def _registry(self, obj: Registry[Any]) -> Iterator[str]:
-        yield from ("registry", obj.kind)  # what others registered there is not part of this model
-
-    def _module(self, obj: types.ModuleType) -> Iterator[str]:
-        yield from ("module", obj.__name__)
 
     def _builtin(self, obj: Any) -> Iterator[str]:
         owner = getattr(obj, "__self__", None)
@@ -228,14 +223,6 @@ class _Walk:
 _RULES: tuple[tuple[Any, Callable[[_Walk, Any], Iterator[str]]], ...] = (
     (type, _Walk._class),
     (types.FunctionType, _Walk._function),
-    (functools.partial, _Walk._partial),
-    (types.MethodType, _Walk._method),
-    ((staticmethod, classmethod), _Walk._wrapped),
-    (type(functools.lru_cache(len)), _Walk._wrapped),
-    (property, _Walk._property),
-    (functools.cached_property, _Walk._cached_property),
-    (types.ModuleType, _Walk._module),
-    (Registry, _Walk._registry),
     (_BUILTIN, _Walk._builtin),
     (np.ndarray, _Walk._array),
     ((tuple, list), _Walk._sequence),
@@ -246,18 +233,14 @@ _RULES: tuple[tuple[Any, Callable[[_Walk, Any], Iterator[str]]], ...] = (
 
 def _plain(obj: Any) -> tuple[str, ...] | None:
     """Text of a value that is described by its own words."""
-    if (
-        obj is None
-        or obj is Ellipsis
-        or obj is NotImplemented
-        or isinstance(obj, (bool, int, float, complex, str, bytes))
-    ):
-        kind = type(obj).__name__
-        return (kind, obj.name) if isinstance(obj, enum.Enum) else (kind, repr(obj))
     if isinstance(obj, enum.Enum):
         return (_name(type(obj)), obj.name)
-    if isinstance(obj, (range, slice, np.generic, np.dtype)):
+    if isinstance(obj, _WORDS):
         return (type(obj).__name__, repr(obj))
+    if isinstance(obj, types.ModuleType):
+        return ("module", obj.__name__)
+    if isinstance(obj, Registry):
+        return ("registry", obj.kind)  # what others registered there is not part of this model
     if isinstance(obj, PurePath):
         return ("path", str(obj))
     if isinstance(obj, re.Pattern):
