@@ -110,8 +110,8 @@ def _suites() -> list[dict[str, Any]]:
     from graphnetz.datasets import SUITES
 
     return [
-        {"name": name, "tasks": len(make()), "what": (make.__doc__ or "").split("\n")[0]}
-        for name, make in SUITES.items()
+        {"name": name, "tasks": len(suite()), "what": suite.title, "sizes": ", ".join(suite.sizes)}
+        for name, suite in SUITES.items()
     ]
 
 
