@@ -136,9 +136,10 @@ def _facts(what: str, entry: Any) -> dict[str, Any]:
         }  # fmt: skip
     if what == "metrics":
         return {"label": entry.label, "better": "higher" if entry.greater_is_better else "lower"}
-    size = {"tasks": len(entry())} if what == "suites" else {}
+    if what == "suites":
+        return {"tasks": len(entry()), "what": entry.title, "sizes": ", ".join(entry.sizes)}
     title = getattr(entry, "title", "") or getattr(entry, "label", "")
-    return size | {"what": title or (inspect.getdoc(getattr(entry, "compute", entry)) or "").partition("\n")[0]}
+    return {"what": title or (inspect.getdoc(getattr(entry, "compute", entry)) or "").partition("\n")[0]}
 
 
 def _entries(*lists: str) -> list[dict[str, Any]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from graphnetz.records import RunConfig
 
 KEY = "graphnetz.settings"
 """Where the context of a command keeps the settings that were given."""
@@ -17,8 +21,10 @@ class SettingsCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options of the function, then those of the settings, then ``--help``."""
+        from graphnetz.records import config
+
         *own, last = super().get_params(ctx)
-        return [*own, *_options(), last]
+        return [*own, *_options(config.RunConfig), last]
 
     def invoke(self, ctx: Any) -> Any:
         """Hand the settings over in ``ctx.meta``: the function has no parameters for them."""
@@ -42,16 +48,17 @@ class SettingsCommand(TyperCommand):
                 formatter.write_dl(records)
 
 
-def _options() -> list[Any]:
+@functools.cache
+def _options(config: type[RunConfig]) -> list[Any]:
     """One option per setting, made by typer itself out of a signature."""
-    from graphnetz.records import config
+    from graphnetz.records.config import GROUPS
 
     def place(pair: tuple[str, Any]) -> int:
-        return config.GROUPS.index(pair[1].json_schema_extra["group"])
+        return GROUPS.index(pair[1].json_schema_extra["group"])
 
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(item, flag))
-        for name, item in sorted(config.RunConfig.model_fields.items(), key=place)
+        for name, item in sorted(config.model_fields.items(), key=place)
         if (flag := option_name(name, item))
     ]
 

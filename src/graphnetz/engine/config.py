@@ -142,13 +142,15 @@ def resolve_tasks(config: RunConfig, brought: Brought | None = None) -> list[Tas
 
 
 def _of_suite(config: RunConfig) -> list[Task]:
-    """Tasks named one by one, or all of the suite; the names are those of the suite where one is given."""
+    """Tasks named one by one, or all of the suite; a suite with models of its own has no place for other tasks."""
     if config.suite is None and config.task:
         return [find_task(name) for name in config.task]
     suite = SUITES[config.suite or "default"]
     tasks = {task.name: task for task in suite(config.size)}
     for name in config.task:
-        if name not in tasks:
+        if name not in tasks and suite.models is None:
+            tasks[name] = find_task(name)
+        elif name not in tasks:
             raise unknown_name(f"task of the suite {suite.name!r}:", name, tasks)
     return [tasks[name] for name in config.task or tasks]
 
