@@ -43,4 +43,6 @@ def test_its_settings_mean_what_they_meant(folder):
 
 def test_it_is_resumed(folder):
     assert run_app(["resume", str(folder), "--quiet"]) == 0
-    assert {(c["model"], c["seed"]) for c in cells(folder)} == {(m, s) for m in ("GCN", "DegreeProduct") for s in (0, 1)}
+    assert {(c["model"], c["seed"]) for c in cells(folder)} == {
+        (m, s) for m in ("GCN", "DegreeProduct") for s in (0, 1)
+    }
