@@ -4,6 +4,7 @@ import inspect
 import json
 import tomllib
 
+import numpy as np
 import pytest
 
 from graphnetz import run_benchmark
@@ -120,6 +121,14 @@ def test_a_number_of_seeds_is_a_count_everywhere(door, seeds, taken, tmp_path, m
     written = ",".join(map(str, seeds)) + "," if door == "options" and isinstance(seeds, list) else seeds
     assert asked(door, tmp_path, monkeypatch, **TINY, seeds=written).seeds == taken
     assert asked(door, tmp_path, monkeypatch, **TINY, seed=3).seeds == (3,)
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [(np.arange(3), [0, 1, 2]), (np.int64(2), [0, 1]), (range(4), [0, 1, 2, 3]), ("0, 5", [0, 5]), ("auto", "auto")],
+)
+def test_seeds_may_come_from_anywhere(given, taken):
+    assert RunConfig.read({"seeds": given}).seed_list() == taken
 
 
 def test_a_run_says_what_it_took_and_writes_it_down(tmp_path, capsys):

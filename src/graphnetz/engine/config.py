@@ -13,9 +13,9 @@ from typing import Any
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.paths import slug
 from graphnetz.analysis.comparisons import known_test
-from graphnetz.datasets import SUITES, find_task, task_from_edges
+from graphnetz.datasets import SUITES, find_task, iter_benchmark_tasks, task_from_edges
 from graphnetz.engine.adaptive import seed_rule
-from graphnetz.engine.plan import Plan, choose_tasks, make_plan
+from graphnetz.engine.plan import Plan, make_plan
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.worker import Workbench
 from graphnetz.models import MODELS, ModelSpec, named_specs
@@ -126,23 +126,43 @@ def resolve(config: RunConfig, brought: Brought | None = None) -> Run:
 
 
 def resolve_tasks(config: RunConfig, brought: Brought | None = None) -> list[Task]:
-    """Return the tasks that a configuration names, or that its caller brought."""
+    """Return the tasks that a configuration names, or that its caller brought, in order."""
     brought = brought or Brought()
-    given = brought.tasks
-    if given is None and config.graph is not None:
-        name = slug(Path(config.graph).stem)
-        made = task_from_edges(
-            name, config.graph, labels=config.labels, features=config.features, task_type=config.task_type
-        )
-        given = [made]
-    elif given is None and config.category is None:
-        given = _of_suite(config)
-    tasks = choose_tasks(config.category, given, config.task_type, brought.only)
-    return _transformed(_measured(tasks, config.metric), brought.transform)
+    kind, only, given = config.task_type, brought.only, brought.tasks
+    if kind is not None:
+        known_task_type(kind)
+    if given is not None:
+        listed = [given] if isinstance(given, Task | str) else list(given)
+        chosen = [find_task(item) if isinstance(item, str) else item for item in listed]
+    else:
+        chosen = _named_tasks(config)
+    chosen = [task for task in chosen if kind in (None, task.task_type)]
+    for task in chosen:
+        known_task_type(task.task_type)
+    names = [task.name for task in chosen]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"Duplicate task names {twice}. Give each task its own name.")
+    for name in only or ():
+        if name not in names:
+            raise unknown_name("task", name, names)
+    chosen = [task for task in chosen if only is None or task.name in only]
+    if not chosen:
+        raise UsageError(f"No task is left: category={config.category!r}, task_type={kind!r}, only={only!r}.")
+    return _transformed(_measured(chosen, config.metric), brought.transform)
 
 
-def _of_suite(config: RunConfig) -> list[Task]:
-    """Tasks named one by one, or all of the suite; a suite with models of its own has no place for other tasks."""
+def _named_tasks(config: RunConfig) -> list[Task]:
+    """One graph of one's own, a category, or tasks named one by one or by their suite.
+
+    A suite with models of its own has no place for other tasks.
+    """
+    if config.graph is not None:
+        return [task_from_edges(
+            slug(Path(config.graph).stem), config.graph, labels=config.labels, features=config.features,
+            task_type=config.task_type,
+        )]  # fmt: skip
+    if config.category is not None:
+        return list(iter_benchmark_tasks(category=config.category, task_type=config.task_type))
     if config.suite is None and config.task:
         return [find_task(name) for name in config.task]
     suite = SUITES[config.suite or "default"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError, unknown_name
-from graphnetz.datasets import find_task, iter_benchmark_tasks
 from graphnetz.engine.cost.parameters import BudgetCheck
 from graphnetz.engine.identity.data import seed_effect
 from graphnetz.engine.identity.keys import CellKeys
@@ -46,38 +45,6 @@ class Plan:
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sizes: Mapping[str, GraphSize] = field(default_factory=dict)
-
-
-def choose_tasks(
-    category: str | None,
-    tasks: Iterable[Task | str] | Task | str | None,
-    task_type: str | None,
-    only: Sequence[str] | None,
-) -> list[Task]:
-    """Resolve the documented ways of naming tasks, in order."""
-    if (category is None) == (tasks is None):
-        raise UsageError("Pass either `category` or `tasks=` (one of them, not both).")
-    if task_type is not None:
-        known_task_type(task_type)
-    if tasks is None:
-        chosen = list(iter_benchmark_tasks(category=category, task_type=task_type))
-    else:
-        listed = [tasks] if isinstance(tasks, (Task, str)) else list(tasks)
-        chosen = [find_task(item) if isinstance(item, str) else item for item in listed]
-        chosen = [task for task in chosen if task_type is None or task.task_type == task_type]
-    for task in chosen:
-        known_task_type(task.task_type)
-    names = [task.name for task in chosen]
-    if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise UsageError(f"Duplicate task names {twice}. Give each task its own name.")
-    for name in only or ():
-        if name not in names:
-            raise unknown_name("task", name, names)
-    chosen = [task for task in chosen if only is None or task.name in only]
-    if not chosen:
-        raise UsageError(f"No task is left: category={category!r}, task_type={task_type!r}, only={only!r}.")
-    return chosen
 
 
 def resolve_protocol(task: Task, overrides: Mapping[str, Any], *, epochs: int | None) -> Protocol:

@@ -54,8 +54,9 @@ def _numbers(value: Any) -> Any:
 
 def _seeds(value: Any) -> Any:
     """Read a count, a list or ``"auto"``; refuse what would not be paired runs."""
-    if value == "auto":
+    if isinstance(value, str) and value == "auto":
         return value
+    value = value.tolist() if hasattr(value, "tolist") else value  # numpy's numbers and arrays
     try:
         counted = isinstance(value, int | str) and "," not in str(value)
         listed = value.split(",") if isinstance(value, str) else [value] if counted else value
