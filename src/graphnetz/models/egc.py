@@ -9,10 +9,11 @@ from torch_geometric.nn import EGConv
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from graphnetz.models.spec import ALL, register_model
+from graphnetz.models.stack import OnData
 
 
 @register_model(task_types=ALL)
-class EGC(BasicGNN):
+class EGC(OnData, BasicGNN):
     """Convolutions that mix shared bases with weights of each node, then a linear layer."""
 
     supports_edge_weight = supports_edge_attr = False

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import math
 
+from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.nn.models import GAT, GCN, GIN, GraphSAGE
 
 from graphnetz.models.spec import ALL, register_model
 
 
+class OnData(nn.Module):
+    """Put before a model of ``torch_geometric.nn.models``, it makes it take a graph as all encoders here do."""
+
+    level = "node"
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per node."""
+        out: Tensor = super().forward(data.x, data.edge_index)  # type: ignore[misc]
+        return out
+
+
 @register_model(task_types=ALL, name="stack.GCN")
-class StackedGCN(GCN):
+class StackedGCN(OnData, GCN):
     """GCN (Kipf and Welling, 2017) of any depth; ``width`` between the layers is ``hidden_channels`` by default."""
 
     def __init__(
@@ -21,7 +34,7 @@ class StackedGCN(GCN):
 
 
 @register_model(task_types=ALL, name="stack.GraphSAGE")
-class StackedSAGE(GraphSAGE):
+class StackedSAGE(OnData, GraphSAGE):
     """GraphSAGE (Hamilton et al., 2017) of any depth, with mean or maximum of neighbours.
 
     ``jk="last"`` activates the last convolution too and adds a linear layer; ``"none"`` does not.
@@ -38,7 +51,7 @@ class StackedSAGE(GraphSAGE):
 
 
 @register_model(task_types=ALL, name="stack.GAT")
-class StackedGAT(GAT):
+class StackedGAT(OnData, GAT):
     """GAT (Velickovic et al., 2018) of any depth; the last layer averages its heads."""
 
     def __init__(
@@ -52,7 +65,7 @@ class StackedGAT(GAT):
 
 
 @register_model(task_types=ALL, name="stack.GIN")
-class StackedGIN(GIN):
+class StackedGIN(OnData, GIN):
     """GIN (Xu et al., 2019) of any depth, node by node."""
 
     def __init__(
