@@ -164,8 +164,9 @@ def _turn_first_weights(model: nn.Module, x: Tensor, undo: contextlib.ExitStack)
         return
     for part in model.modules():
         weight = getattr(part, "weight", None)
-        fits = isinstance(weight, nn.Parameter) and weight.dim() == 2 and weight.size(1) == x.size(1)
-        if fits and weight.is_contiguous() and column_major_(weight):
+        if not isinstance(weight, nn.Parameter) or weight.dim() != 2 or weight.size(1) != x.size(1):
+            continue
+        if weight.is_contiguous() and column_major_(weight):
             undo.callback(_row_major, weight)
 
 

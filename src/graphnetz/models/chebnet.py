@@ -15,7 +15,7 @@ from graphnetz.models.spec import ALL, register_model
 
 
 @register_model(task_types=ALL)
-class ChebNet(BasicGNN):
+class ChebNet(BasicGNN):  # type: ignore[misc]
     """Chebyshev filters of size ``K``; ``normalization`` is ``"sym"``, ``"rw"`` or ``"none"``."""
 
     supports_edge_weight = supports_edge_attr = False
@@ -38,6 +38,7 @@ class ChebNet(BasicGNN):
 
         The spectrum of each graph is bounded by itself, so that a graph's output does not depend on its batch.
         """
+        x: Tensor
         x, edge_index, batch = data.x, data.edge_index, data.get("batch")
         batch = edge_index.new_zeros(x.size(0)) if batch is None else batch
         count = int(batch.max()) + 1 if batch.numel() else 1

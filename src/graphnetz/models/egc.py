@@ -13,7 +13,7 @@ from graphnetz.models.stack import OnData
 
 
 @register_model(task_types=ALL)
-class EGC(OnData, BasicGNN):
+class EGC(OnData, BasicGNN):  # type: ignore[misc]
     """Convolutions that mix shared bases with weights of each node, then a linear layer."""
 
     supports_edge_weight = supports_edge_attr = False

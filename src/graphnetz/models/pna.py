@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -14,7 +14,7 @@ from graphnetz.models.stack import OnData
 
 
 @register_model(task_types=ALL)
-class PNA(OnData, models.PNA):
+class PNA(OnData, models.PNA):  # type: ignore[misc]
     """Aggregators times degree scalers; the typical degree is that of the first training batch."""
 
     def __init__(
@@ -33,7 +33,7 @@ class PNA(OnData, models.PNA):
         """Return one row per node; the first call sets the degree statistics."""
         if not bool(self.calibrated):
             count = torch.bincount(data.edge_index[1], minlength=data.num_nodes).to(torch.get_default_dtype())
-            for conv in self.convs:
+            for conv in cast("Any", self.convs):
                 scaler: Any = conv.aggr_module
                 scaler.avg_deg_lin.fill_(max(float(count.mean()), 1e-6))
                 scaler.avg_deg_log.fill_(max(float(count.log1p().mean()), 1e-6))

@@ -18,12 +18,12 @@ class OnData(nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per node."""
-        out: Tensor = super().forward(data.x, data.edge_index)  # type: ignore[misc]
+        out: Tensor = super().forward(data.x, data.edge_index)
         return out
 
 
 @register_model(task_types=ALL, name="stack.GCN")
-class StackedGCN(OnData, GCN):
+class StackedGCN(OnData, GCN):  # type: ignore[misc]
     """GCN (Kipf and Welling, 2017) of any depth; ``width`` between the layers is ``hidden_channels`` by default."""
 
     def __init__(
@@ -34,7 +34,7 @@ class StackedGCN(OnData, GCN):
 
 
 @register_model(task_types=ALL, name="stack.GraphSAGE")
-class StackedSAGE(OnData, GraphSAGE):
+class StackedSAGE(OnData, GraphSAGE):  # type: ignore[misc]
     """GraphSAGE (Hamilton et al., 2017) of any depth, with mean or maximum of neighbours.
 
     ``jk="last"`` activates the last convolution too and adds a linear layer; ``"none"`` does not.
@@ -51,7 +51,7 @@ class StackedSAGE(OnData, GraphSAGE):
 
 
 @register_model(task_types=ALL, name="stack.GAT")
-class StackedGAT(OnData, GAT):
+class StackedGAT(OnData, GAT):  # type: ignore[misc]
     """GAT (Velickovic et al., 2018) of any depth; the last layer averages its heads."""
 
     def __init__(
@@ -65,7 +65,7 @@ class StackedGAT(OnData, GAT):
 
 
 @register_model(task_types=ALL, name="stack.GIN")
-class StackedGIN(OnData, GIN):
+class StackedGIN(OnData, GIN):  # type: ignore[misc]
     """GIN (Xu et al., 2019) of any depth, node by node."""
 
     def __init__(
