@@ -383,9 +383,9 @@ def test_helpers_of_installed_packages_take_part_by_name_only():
 
 def test_lazily_imported_helpers_take_part_whether_they_were_asked_for_or_not():
     fresh = "from graphnetz.engine.identity.code import code_hash; from graphnetz.models import MODELS; "
-    after = "import graphnetz.kernels as k; k.relu_dropout, k.input_features, k.message_passing; k.load(); "
-    show = "print(code_hash(MODELS['GCN'].cls))"
-    changed = "import graphnetz.kernels as k; k.relu_dropout = lambda x, p, *, training: x; "
+    after = "import graphnetz.kernels as k; k.neighbour_sum, k.input_features, k.message_passing; k.load(); "
+    show = "print(code_hash(MODELS['bgnn.GCN'].cls))"
+    changed = "import graphnetz.kernels as k; k.neighbour_sum = lambda edges, x, **_: x; "
     found = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
         for code in (fresh + show, fresh + after + show, fresh + changed + show)

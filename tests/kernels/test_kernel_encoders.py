@@ -87,3 +87,11 @@ def test_the_built_in_encoders_are_covered():
     covered = {model for model, _ in PAIRS}
     assert {"GCN", "GAT", "GraphSAGE", "GraphTransformer", "GIN", "GPS", "MLP"} <= covered
     assert {kind for _, kind in PAIRS} == set(TASK_TYPES)
+
+
+def test_encoders_are_plain_pyg_code():
+    """Speed comes through `accelerate`, which built-in and user-written models share."""
+    folder = Path(gk.__file__).parents[1] / "models"
+    calling = {file.name for file in folder.glob("*.py") if "graphnetz.kernels" in file.read_text("utf-8")}
+    assert calling == set()
+    assert len(list(folder.glob("*.py"))) > 15

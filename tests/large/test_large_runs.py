@@ -176,7 +176,7 @@ def test_a_graph_that_does_not_fit_is_refused_with_an_estimate_and_advice(monkey
     assert "--batch-nodes 1024 --fanouts 10,10" in words
     assert words.count(". ") == 0  # one sentence
     needed = float(words.split("needs about ")[1].split(" MB")[0])
-    assert 200 < needed < 2000  # 20,000 nodes times 512 channels of four bytes are 41 MB, several times over
+    assert 150 < needed < 2000  # 20,000 nodes times 512 channels of four bytes are 41 MB, several times over
     sampled = run_benchmark(**settings, protocol={"batch_nodes": 256, "fanouts": (2, 2), "epochs": 1})
     assert sampled.results[0].ok
     monkeypatch.setattr(footprint.memory, "available", lambda: 60e6)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from graphnetz.kernels.blocks import Blocks, pool
     from graphnetz.kernels.door import Acceleration, accelerate, restrictable, streams
-    from graphnetz.kernels.drop import dropout, elu_dropout, relu_dropout
+    from graphnetz.kernels.drop import dropout
     from graphnetz.kernels.features import SparseFeatures, column_major_, input_features, mark_constant, sparse_linear
     from graphnetz.kernels.functions import (
         gcn_aggregate,
@@ -39,7 +39,7 @@ _HOME = {
     "auc": ("average_precision", "average_precision_pairs", "hits_at_k", "roc_auc", "roc_auc_pairs"),
     "attention": ("dot_attention", "gat_attention"),
     "blocks": ("Blocks", "pool"),
-    "drop": ("dropout", "elu_dropout", "relu_dropout"),
+    "drop": ("dropout",),
     "features": ("SparseFeatures", "column_major_", "input_features", "mark_constant", "sparse_linear"),
     "functions": (
         "gcn_aggregate",
@@ -71,7 +71,6 @@ __all__ = [
     "column_major_",
     "dot_attention",
     "dropout",
-    "elu_dropout",
     "enabled",
     "ends_sum",
     "gat_attention",
@@ -91,7 +90,6 @@ __all__ = [
     "pool",
     "propagated_features",
     "receptive_field",
-    "relu_dropout",
     "restrictable",
     "roc_auc",
     "roc_auc_pairs",

@@ -66,7 +66,8 @@ class Acceleration:
 
     layers: list[LayerRun] = field(default_factory=list)
     active: bool = True
-    inside: bool = False
+    inside: bool = field(default=False, repr=False)
+    needed: dict[tuple[str, bool], bool] = field(default_factory=dict, repr=False)
 
     @property
     def in_kernels(self) -> int:
@@ -163,8 +164,9 @@ def _turn_first_weights(model: nn.Module, x: Tensor, undo: contextlib.ExitStack)
         return
     for part in model.modules():
         weight = getattr(part, "weight", None)
-        fits = isinstance(weight, nn.Parameter) and weight.dim() == 2 and weight.size(1) == x.size(1)
-        if fits and weight.is_contiguous() and column_major_(weight):
+        if not isinstance(weight, nn.Parameter) or weight.dim() != 2 or weight.size(1) != x.size(1):
+            continue
+        if weight.is_contiguous() and column_major_(weight):
             undo.callback(_row_major, weight)
 
 
@@ -264,18 +266,24 @@ class _Entry(_Swap):
     """A method of the model through which training and evaluation enter it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.report.active or self.report.inside or torch.compiler.is_compiling():
+        report, mode = self.report, (self.name, self.module.training)
+        if not report.active or report.inside or torch.compiler.is_compiling() or report.needed.get(mode) is False:
             return self.plain(*args, **kwargs)
-        self.report.inside = True
+        report.inside = True
+        functions = _Functions()
         try:
-            with _Functions():
+            with functions:
                 return self.plain(*args, **kwargs)
         finally:
-            self.report.inside = False
+            # Looking on costs a microsecond per operation: a model that gave nothing to do is not looked at again.
+            report.needed.setdefault(mode, functions.used)
+            report.inside = False
 
 
 class _Functions(TorchFunctionMode):
     """Sees the calls of a few functions of torch in the model's code; everything else passes."""
+
+    used = False
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
@@ -283,6 +291,7 @@ class _Functions(TorchFunctionMode):
         if quick is not None:
             out = quick(*args, **(kwargs or {}))
             if out is not NotImplemented:
+                self.used = self.used or not args or out is not args[0]
                 return out
         return func(*args, **(kwargs or {}))
 

@@ -107,15 +107,15 @@ class SparseRows(Tensor):
 
     def __new__(cls, sparse: SparseFeatures) -> SparseRows:
         """Wrap features without making them dense."""
-        make: Any = torch.Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
+        make: Any = torch.Tensor._make_wrapper_subclass
         out: SparseRows = make(cls, sparse.shape, dtype=sparse.dtype, device="cpu")
         out.sparse = sparse
         return out
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         del types
 
         def dense(value: Any) -> Any:

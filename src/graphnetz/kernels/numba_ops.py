@@ -386,39 +386,3 @@ def dropout(x: Array, seed: np.uint64, keep: np.uint64, scale: float, out: Array
     if size % 2:
         bits = _mix(seed + np.uint64(size // 2) * _GOLDEN)
         out[size - 1] = x[size - 1] * (scale if (bits & low) < keep else zero)
-
-
-@_jit
-def elu_dropout(x: Array, slope: Array, seed: np.uint64, keep: np.uint64, scale: float, out: Array) -> None:
-    """`dropout` of ELU, where ``slope = exp(min(x, 0))`` is its derivative."""
-    size = x.shape[0]
-    low = np.uint64(0xFFFFFFFF)
-    zero, one = x.dtype.type(0), x.dtype.type(1)
-    for k in range(size // 2):
-        bits = _mix(seed + np.uint64(k) * _GOLDEN)
-        first = (x[2 * k] if x[2 * k] > zero else zero) + (slope[2 * k] - one)
-        second = (x[2 * k + 1] if x[2 * k + 1] > zero else zero) + (slope[2 * k + 1] - one)
-        out[2 * k] = first * (scale if (bits & low) < keep else zero)
-        out[2 * k + 1] = second * (scale if (bits >> np.uint64(32)) < keep else zero)
-    if size % 2:
-        bits = _mix(seed + np.uint64(size // 2) * _GOLDEN)
-        last = (x[size - 1] if x[size - 1] > zero else zero) + (slope[size - 1] - one)
-        out[size - 1] = last * (scale if (bits & low) < keep else zero)
-
-
-@_jit
-def relu_dropout(x: Array, seed: np.uint64, keep: np.uint64, scale: float, out: Array) -> None:
-    """`dropout` of ReLU; NaN stays NaN."""
-    size = x.shape[0]
-    low = np.uint64(0xFFFFFFFF)
-    zero = x.dtype.type(0)
-    for k in range(size // 2):
-        bits = _mix(seed + np.uint64(k) * _GOLDEN)
-        first = zero if x[2 * k] <= zero else x[2 * k]
-        second = zero if x[2 * k + 1] <= zero else x[2 * k + 1]
-        out[2 * k] = first * (scale if (bits & low) < keep else zero)
-        out[2 * k + 1] = second * (scale if (bits >> np.uint64(32)) < keep else zero)
-    if size % 2:
-        bits = _mix(seed + np.uint64(size // 2) * _GOLDEN)
-        last = zero if x[size - 1] <= zero else x[size - 1]
-        out[size - 1] = last * (scale if (bits & low) < keep else zero)

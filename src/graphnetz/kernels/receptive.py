@@ -89,15 +89,15 @@ class FieldEdges(Tensor):
     def __new__(cls, field: ReceptiveField, layers: Sequence[Any]) -> FieldEdges:
         """Stand for the edges of ``field``, of which ``layers`` take one structure each."""
         arcs = field.structures[0].num_arcs
-        make: Any = torch.Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
+        make: Any = torch.Tensor._make_wrapper_subclass
         out: FieldEdges = make(cls, (2, arcs), dtype=torch.int64, device="cpu")
         out.structures = {id(layer): part for layer, part in zip(layers, field.structures, strict=True)}
         return out
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         del types, args, kwargs
         raise UsageError(
             f"{func} was applied to the edges of a part of the graph. A model whose class declares its convolutions as "

@@ -28,8 +28,6 @@ def exercise(dtype: torch.dtype) -> None:
             arcs.ends_sum(edges, flat[:1], flat, flat),
             functions.pair_scores(flat, edges),
             drop.dropout(flat, 0.5),
-            drop.elu_dropout(flat, 0.5),
-            drop.relu_dropout(flat, 0.5),
         ]
         pieces = torch.tensor([0, 3])
         batch = blocks.Blocks(edges, pieces, torch.tensor([0, 4])).select(torch.tensor([0, 0]))

@@ -225,7 +225,7 @@ def _deviation(variance: Tensor) -> Tensor:
 
 def _factors(scaler: Any, degree: Tensor) -> list[Any]:
     logs, least = torch.log(degree + 1), degree.clamp(min=1)
-    known = {
+    known: dict[str, Any] = {
         "identity": lambda: 1.0,
         "amplification": lambda: logs / scaler.avg_deg_log,
         "attenuation": lambda: scaler.avg_deg_log / torch.log(least + 1),

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 from torch_geometric.nn import ChebConv
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 from torch_geometric.utils import degree
@@ -14,7 +15,7 @@ from graphnetz.models.spec import ALL, register_model
 
 
 @register_model(task_types=ALL)
-class ChebNet(BasicGNN):
+class ChebNet(BasicGNN):  # type: ignore[misc]
     """Chebyshev filters (Defferrard et al., 2016).
 
     Parameters
@@ -57,11 +58,13 @@ class ChebNet(BasicGNN):
         """Return one filter."""
         return ChebConv(in_channels, out_channels, **settings)
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+    def forward(self, data: Data) -> Tensor:
         """Return one row per node.
 
         The spectrum of each graph is bounded by itself, so that a graph's output does not depend on its batch.
         """
+        x: Tensor
+        x, edge_index, batch = data.x, data.edge_index, data.get("batch")
         batch = edge_index.new_zeros(x.size(0)) if batch is None else batch
         count = int(batch.max()) + 1 if batch.numel() else 1
         bound = x.new_full((count,), 2.0)

@@ -9,10 +9,11 @@ from torch_geometric.nn import EGConv
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from graphnetz.models.spec import ALL, register_model
+from graphnetz.models.stack import OnData
 
 
 @register_model(task_types=ALL)
-class EGC(BasicGNN):
+class EGC(OnData, BasicGNN):  # type: ignore[misc]
     """Convolutions that mix shared bases with weights of each node, then a linear layer.
 
     Parameters
@@ -36,7 +37,7 @@ class EGC(BasicGNN):
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import EGC
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> EGC(3, 8, 2)(data.x, data.edge_index).shape
+    >>> EGC(3, 8, 2)(data).shape
     torch.Size([3, 2])
     """
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 from torch_geometric.nn import models
 
 from graphnetz.models.spec import ALL, register_model
+from graphnetz.models.stack import OnData
 
 
 @register_model(task_types=ALL)
-class PNA(models.PNA):
+class PNA(OnData, models.PNA):  # type: ignore[misc]
     """Aggregators times degree scalers; the typical degree is that of the first training batch.
 
     Parameters
@@ -36,7 +38,7 @@ class PNA(models.PNA):
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import PNA
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> PNA(3, 8, 2)(data.x, data.edge_index).shape
+    >>> PNA(3, 8, 2)(data).shape
     torch.Size([3, 2])
     """
 
@@ -52,14 +54,13 @@ class PNA(models.PNA):
         self.calibrated: Tensor
         self.register_buffer("calibrated", torch.zeros((), dtype=torch.bool))
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, data: Data) -> Tensor:
         """Return one row per node; the first call sets the degree statistics."""
         if not bool(self.calibrated):
-            count = torch.bincount(edge_index[1], minlength=x.size(0)).to(torch.get_default_dtype())
-            for conv in self.convs:
+            count = torch.bincount(data.edge_index[1], minlength=data.num_nodes).to(torch.get_default_dtype())
+            for conv in cast("Any", self.convs):
                 scaler: Any = conv.aggr_module
                 scaler.avg_deg_lin.fill_(max(float(count.mean()), 1e-6))
                 scaler.avg_deg_log.fill_(max(float(count.log1p().mean()), 1e-6))
             self.calibrated.fill_(True)
-        out: Tensor = super().forward(x, edge_index)
-        return out
+        return super().forward(data)

@@ -14,7 +14,6 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 from torch_geometric.nn.aggr import SortAggregation
 
-import graphnetz.kernels as kernels
 from graphnetz._core.errors import unknown_name
 from graphnetz._core.rng import generator
 from graphnetz.metrics import METRICS
@@ -120,7 +119,7 @@ class SEAL(nn.Module):
             x = torch.cat([x, data.x[around.nodes].to(x.dtype)], dim=1)
         layers = []
         for conv in self.convs:
-            x = torch.tanh(kernels.message_passing(conv, x, around.edges))
+            x = torch.tanh(conv(x, around.edges))
             layers.append(x)
         sort = SortAggregation(int(self.kept))
         rows = sort(torch.cat(layers, dim=1), around.batch, dim_size=len(around.sizes))

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import math
 
+from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.nn.models import GAT, GCN, GIN, GraphSAGE
 
 from graphnetz.models.spec import ALL, register_model
 
 
+class OnData(nn.Module):
+    """Put before a model of ``torch_geometric.nn.models``, it makes it take a graph as all encoders here do."""
+
+    level = "node"
+
+    def forward(self, data: Data) -> Tensor:
+        """Return one row per node."""
+        out: Tensor = super().forward(data.x, data.edge_index)
+        return out
+
+
 @register_model(task_types=ALL, name="stack.GCN")
-class StackedGCN(GCN):
+class StackedGCN(OnData, GCN):  # type: ignore[misc]
     """GCN (Kipf and Welling, 2017) of any depth.
 
     Parameters
@@ -32,7 +45,7 @@ class StackedGCN(GCN):
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import StackedGCN
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> StackedGCN(3, 8, 2)(data.x, data.edge_index).shape
+    >>> StackedGCN(3, 8, 2)(data).shape
     torch.Size([3, 2])
     """
 
@@ -44,7 +57,7 @@ class StackedGCN(GCN):
 
 
 @register_model(task_types=ALL, name="stack.GraphSAGE")
-class StackedSAGE(GraphSAGE):
+class StackedSAGE(OnData, GraphSAGE):  # type: ignore[misc]
     """GraphSAGE (Hamilton et al., 2017) of any depth, with mean or maximum of neighbours.
 
     Parameters
@@ -70,7 +83,7 @@ class StackedSAGE(GraphSAGE):
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import StackedSAGE
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> StackedSAGE(3, 8, 2)(data.x, data.edge_index).shape
+    >>> StackedSAGE(3, 8, 2)(data).shape
     torch.Size([3, 2])
     """
 
@@ -85,7 +98,7 @@ class StackedSAGE(GraphSAGE):
 
 
 @register_model(task_types=ALL, name="stack.GAT")
-class StackedGAT(GAT):
+class StackedGAT(OnData, GAT):  # type: ignore[misc]
     """GAT (Velickovic et al., 2018) of any depth; the last layer averages its heads.
 
     Parameters
@@ -111,7 +124,7 @@ class StackedGAT(GAT):
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import StackedGAT
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> StackedGAT(3, 8, 2)(data.x, data.edge_index).shape
+    >>> StackedGAT(3, 8, 2)(data).shape
     torch.Size([3, 2])
     """
 
@@ -126,7 +139,7 @@ class StackedGAT(GAT):
 
 
 @register_model(task_types=ALL, name="stack.GIN")
-class StackedGIN(GIN):
+class StackedGIN(OnData, GIN):  # type: ignore[misc]
     """GIN (Xu et al., 2019) of any depth, node by node.
 
     Parameters
@@ -146,7 +159,7 @@ class StackedGIN(GIN):
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import StackedGIN
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> StackedGIN(3, 8, 2)(data.x, data.edge_index).shape
+    >>> StackedGIN(3, 8, 2)(data).shape
     torch.Size([3, 2])
     """
 
