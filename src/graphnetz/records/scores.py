@@ -74,11 +74,6 @@ class ScoreTable:
         row = np.atleast_1d(np.isfinite(self.values[self.tasks.index(task)]).any(axis=1))
         return tuple(model for model, there in zip(self.models, row, strict=True) if there)
 
-    def complete_models(self) -> tuple[str, ...]:
-        """Models with at least one value on every task: only these can be ranked across tasks."""
-        there = np.atleast_1d(np.isfinite(self.values).any(axis=2).all(axis=0))
-        return tuple(model for model, yes in zip(self.models, there, strict=True) if yes)
-
     def means(self) -> npt.NDArray[np.float64]:
         """Seed means ``[task, model]``, NaN where no seed finished."""
         finite = np.isfinite(self.values)
