@@ -87,7 +87,7 @@ def split_means(values: npt.NDArray[np.float64], seeds: Sequence[int], splits: i
     """Return the mean over the seeds of every split, where ``seed % splits`` says which split a seed took.
 
     Runs on one fold differ by their initial weights only and are no further folds: a test that counts them as such
-    is too bold. Values come back as they are when no two seeds share a split, or when ``splits`` is 0.
+    is anti-conservative. Values come back as they are when no two seeds share a split, or when ``splits`` is 0.
     """
     number = np.asarray(seeds) % splits if splits else np.arange(len(seeds))
     if np.unique(number).size == number.size:
