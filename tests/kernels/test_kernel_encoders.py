@@ -3,6 +3,8 @@
 Parametrised over the registries: a new model or task type is covered as soon as it is registered.
 """
 
+from pathlib import Path
+
 import pytest
 import torch
 

@@ -311,7 +311,7 @@ def say_sentences(facts, report):
         tie = re.search(f"({several}) cannot be told apart", text)
         if tie:
             facts.say("verdict", ("group", task), listed_exactly(tie[1], models))
-        lead = re.search(rf"({name}) is better than (?:every other model.*?, first )?({several}) ?.*?\((?:nearest: {name}, )?"
+        lead = re.search(rf"({name}) is better than (?:every other model.*?, first )?({several}) ?.*?\((?:nearest: ({name}), )?"
                          r"difference (\S+)(?: \[(\S+), (\S+)\])?, adjusted p = ([^)]+)\)", text)  # fmt: skip
         best = report.analysis.standings[task].best if report.analysis.standings[task] else ""
         if lead:
@@ -320,6 +320,7 @@ def say_sentences(facts, report):
             beaten = {p.other(who) for p in pairs if p.involves(who)} if every else listed_exactly(lead[2], models)
             facts.say("verdict", ("best", task), [who])
             facts.say("verdict", ("worse", task), beaten)
+            say_nearest(facts, task, who, pairs, lead)
             for other in beaten:
                 pair = next(p for p in pairs if p.involves(who) and p.involves(other))
                 facts.say("verdict", ("better", task, pair.a, pair.b), who)
@@ -349,6 +350,18 @@ def say_sentences(facts, report):
         lead = re.search(f"Across tasks ({several}) lead", every)
         if found.rejected:
             facts.say("verdict", ("leaders",), listed_exactly(lead[1], models) if lead else set(found.models))
+
+
+def say_nearest(facts, task, who, pairs, lead):
+    """The numbers of the nearest model, turned to the direction of the tables."""
+    near = lead[3] or lead[2]
+    pair = next(p for p in pairs if p.involves(who) and shorten(p.other(who), 40) == near)
+    key, turned = (task, pair.a, pair.b), str.maketrans("+-", "-+")
+    flip = (lambda text: re.sub(r"^[+-]", lambda m: m[0].translate(turned), text)) if pair.a != who else str
+    facts.say("verdict", ("p", *key), lead[7])
+    facts.say("verdict", ("difference", *key), flip(lead[4]))
+    span = [flip(lead[5]), flip(lead[6])] if lead[5] else ["n/a"]
+    facts.say("verdict", ("difference span", *key), ", ".join(span if pair.a == who else span[::-1]))
 
 
 def listed_exactly(text, models):

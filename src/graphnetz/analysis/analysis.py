@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from graphnetz.analysis import (
@@ -235,7 +235,3 @@ class Analysis:
             pairs = self.grouped.get(task, ())
             out += verdicts.task_verdicts(table, t, self.standings[task], pairs=pairs, baselines=baselines)
         return (*out, *sizes.size_verdicts(self.parameters, self.facts.budgets))
-
-    def at(self, **changes: object) -> Analysis:
-        """Return the analysis of the same scores with other options."""
-        return analyse(self.scores, replace(self.options, **changes), facts=self.facts)  # type: ignore[arg-type]

@@ -51,20 +51,21 @@ def print_report(report: Any, folder: Path | None) -> None:
 
 def _counts(report: Any) -> str:
     """Parameters of every model that has any, task by task."""
-    counts = report.summary()["parameters"].dropna()
     rows: dict[str, list[str]] = {}
-    for (task, model), count in counts.items():
-        rows.setdefault(str(task), []).append(f"{model} {int(count):,}")
+    for (task, model), count in report.analysis.parameters.items():
+        rows.setdefault(task, []).append(f"{model} {count:,}")
     return "\n".join(f"parameters on {task}: {', '.join(models)}" for task, models in rows.items())
 
 
 def _cells(report: Any) -> dict[str, dict[str, str]]:
     """Texts by task and model."""
+    from graphnetz._core.text import number
+
     rows: dict[str, dict[str, str]] = {}
-    for (task, model), row in report.summary().iterrows():
-        half = f" ± {row['ci_half']:.3f}" if row["ci_half"] == row["ci_half"] else ""
-        text = f"{row['mean']:.3f}{half}" if row["n_seeds"] else "failed"
-        rows.setdefault(str(task), dict.fromkeys(report.models, "n/a"))[str(model)] = text
+    for stat in report.analysis.cells:
+        half = f" ± {number(stat.half)}" if stat.half == stat.half else ""
+        text = f"{number(stat.mean)}{half}" if stat.n else "failed"
+        rows.setdefault(stat.task, dict.fromkeys(report.models, "n/a"))[stat.model] = text
     return rows
 
 

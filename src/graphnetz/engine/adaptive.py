@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from graphnetz._core.errors import UsageError
-from graphnetz.analysis.sequential import SeedRule, TaskDecisions, decide_task, decision_section, runs_of
+from graphnetz.analysis.sequential import decide_report, decision_section
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.store import Store
 from graphnetz.records import Cell
+from graphnetz.records.seed_rule import SeedRule
 
 
 def seed_rule(seeds: object, precision: float | None, max_seeds: int | None) -> SeedRule | None:
@@ -40,7 +41,8 @@ def run_rounds(store: Store, plan: Plan, rule: SeedRule, train: Callable[[Plan],
     while True:
         part = _part(plan, groups, wanted)
         train(part)
-        decisions = _decisions(store, part, groups, rule)
+        results = list(store.results([cell.key for cell in part.cells], histories=False))
+        decisions = decide_report(results, part.info, part.models, rule)
         more = {
             (task, model): found.next_look
             for task, found in decisions.items()
@@ -57,16 +59,3 @@ def _part(plan: Plan, groups: Mapping[tuple[str, str], list[Cell]], wanted: Mapp
     cells = tuple(cell for pair, group in groups.items() for cell in group[: wanted[pair]])
     most = max(wanted.values())
     return replace(plan, cells=cells, seeds=plan.seeds[:most])
-
-
-def _decisions(
-    store: Store, part: Plan, groups: Mapping[tuple[str, str], list[Cell]], rule: SeedRule
-) -> dict[str, TaskDecisions]:
-    results = list(store.results([cell.key for cell in part.cells], histories=False))
-    runs = runs_of(results, part.seeds)
-    found = {}
-    for name, info in part.info.items():
-        models = [model for task, model in groups if task == name]
-        ratio = info.test_ratio if info.shares_data else 0.0
-        found[name] = decide_task(name, models, runs, rule, test_ratio=ratio)
-    return found

@@ -191,29 +191,6 @@ class ScoreTable:
         row = np.atleast_1d(np.isfinite(self.values[self.tasks.index(task)]).any(axis=1))
         return tuple(model for model, there in zip(self.models, row, strict=True) if there)
 
-    def complete_models(self) -> tuple[str, ...]:
-        """Models with at least one value on every task: only these can be ranked across tasks.
-
-        Returns
-        -------
-        tuple of str
-            In the order of ``models``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from graphnetz.records import ScoreTable
-        >>> table = ScoreTable(
-        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
-        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
-        ...     blocks=("cora",), splits=(0,),
-        ... )
-        >>> table.complete_models()
-        ('GCN', 'MLP')
-        """
-        there = np.atleast_1d(np.isfinite(self.values).any(axis=2).all(axis=0))
-        return tuple(model for model, yes in zip(self.models, there, strict=True) if yes)
-
     def means(self) -> npt.NDArray[np.float64]:
         """Seed means.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ from graphnetz.records import CellResult
 from graphnetz.records.task_info import TaskInfo
 
 REQUIRED = ("task", "model", "seed", "score")
-_OPTIONAL = {
+_OPTIONAL: dict[str, str | int | float] = {
     "replication": "init", "test_ratio": math.nan, "block": "", "category": "", "task_type": "",
     "n_test": 0, "splits": 0,
 }  # fmt: skip
@@ -79,18 +78,10 @@ def _info(task: str, group: pd.DataFrame) -> TaskInfo:
             raise DataError(
                 f"Task {task!r} has metric {metric!r} and no greater_is_better. Say true or false in that column."
             ) from error
-    extra: Mapping[str, Any] = {name: _single(task, group, name, default) for name, default in _OPTIONAL.items()}
-    return TaskInfo(
-        metric,
-        greater_is_better=_truth(task, better),
-        replication=str(extra["replication"]),
-        test_ratio=float(extra["test_ratio"]),
-        block=str(extra["block"]),
-        category=str(extra["category"]),
-        task_type=str(extra["task_type"]),
-        n_test=int(extra["n_test"]),
-        splits=int(extra["splits"]),
-    )
+    extra: dict[str, Any] = {
+        name: type(default)(_single(task, group, name, default)) for name, default in _OPTIONAL.items()
+    }
+    return TaskInfo(metric, greater_is_better=_truth(task, better), **extra)
 
 
 def _single(task: str, group: pd.DataFrame, column: str, default: Any) -> Any:

@@ -152,3 +152,22 @@ def frame(charts: Iterable[Markup], *, label: str, head: Markup | None = None, s
     inner = "".join(charts)
     region = f'<div class="scroll {style}" role="region" tabindex="0" aria-label="{html(escape.clean(label))}">'
     return Markup(f'<div class="charts">{head or ""}{region}{inner}</div></div>')  # noqa: S704
+
+
+class Panel(Canvas):
+    """One small multiple: a title, a grid with its ticks, and words under the axis."""
+
+    def __init__(
+        self, title: str, x: tuple[float, float], y: tuple[float, float], *, label: str, foot: str, log: bool = False
+    ) -> None:
+        super().__init__(340.0, 220.0, label=label)
+        left, right, base = 50.0, self.width - 11, self.height - 34
+        self.across, self.up = Scale(*x, left, right, log=log), Scale(*y, base, 26.0)
+        self.text(left, 15, title, style="head", width=36)
+        for tick in self.up.ticks(5):
+            self.line(left, self.up(tick), right, self.up(tick), "grid")
+            self.text(left - 6, self.up(tick) + 4, tick_text(tick), anchor="end", style="tick")
+        for tick in self.across.ticks(5):
+            self.text(self.across(tick), base + 15, tick_text(tick), anchor="middle", style="tick")
+        self.line(left, base, right, base)
+        self.text((left + self.width) / 2, self.height - 4, foot, anchor="middle", style="tick", width=48)

@@ -10,9 +10,8 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from graphnetz.records.views import Curve, CurvePanel, number
-from graphnetz.report.charts.base import Canvas, Scale, frame, legend, look, padded, px, tick_text
+from graphnetz.report.charts.base import Panel, Scale, frame, legend, look, padded, px
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340.0, 220.0, 46.0, 26.0, 34.0
 POINTS = 12
 """Marks per curve that can be pointed at."""
 VERTICES = 160
@@ -30,25 +29,17 @@ def curves_chart(panels: Sequence[CurvePanel], models: Sequence[str]) -> Markup 
 
 
 def _panel(panel: CurvePanel, place: dict[str, int]) -> Markup:
-    canvas = Canvas(WIDTH, HEIGHT, label=f"Learning curves on {panel.task}: {panel.label} by epoch.")
     xs = [float(v) for c in panel.curves for v in (c.x[0], c.x[-1])]
     ys = [float(v) for c in panel.curves for part in (c.mean, c.low, c.high) for v in part]
-    across = Scale(min(xs), max(xs), LEFT, WIDTH - 10)
-    up = Scale(*padded(ys), HEIGHT - BOTTOM, TOP)
-    canvas.text(LEFT, 15, panel.task, style="head", width=36)
-    for tick in up.ticks(5):
-        canvas.line(LEFT, up(tick), WIDTH - 10, up(tick), "grid")
-        canvas.text(LEFT - 6, up(tick) + 4, tick_text(tick), anchor="end", style="tick")
-    for tick in across.ticks(5):
-        canvas.text(across(tick), HEIGHT - BOTTOM + 15, tick_text(tick), anchor="middle", style="tick")
-    canvas.line(LEFT, HEIGHT - BOTTOM, WIDTH - 10, HEIGHT - BOTTOM)
-    canvas.text((LEFT + WIDTH) / 2, HEIGHT - 4, f"epoch · {panel.label}", anchor="middle", style="tick", width=44)
+    words = f"Learning curves on {panel.task}: {panel.label} by epoch."
+    canvas = Panel(panel.task, (min(xs), max(xs)), padded(ys), label=words, foot=f"epoch · {panel.label}")
     for curve in panel.curves:
-        _curve(canvas, curve, place[curve.model], across, up)
+        _curve(canvas, curve, place[curve.model])
     return canvas.svg()
 
 
-def _curve(canvas: Canvas, curve: Curve, index: int, across: Scale, up: Scale) -> None:
+def _curve(canvas: Panel, curve: Curve, index: int) -> None:
+    across, up = canvas.across, canvas.up
     colour, _ = look(index)
     keep = _spread(len(curve.x), VERTICES)
     banded = [i for i in keep if math.isfinite(curve.low[i]) and math.isfinite(curve.high[i])]
