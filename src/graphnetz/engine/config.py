@@ -159,7 +159,7 @@ def _named_tasks(config: RunConfig) -> list[Task]:
     if config.graph is not None:
         return [task_from_edges(
             slug(Path(config.graph).stem), config.graph, labels=config.labels, features=config.features,
-            task_type=config.task_type,
+            label_column=config.label_column, task_type=config.task_type,
         )]  # fmt: skip
     if config.category is not None:
         return list(iter_benchmark_tasks(category=config.category, task_type=config.task_type))

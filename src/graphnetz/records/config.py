@@ -137,6 +137,7 @@ class RunConfig(_Training):  # type: ignore[misc]
     model: Names = _run([], "A model by name; repeat for several.")
     graph: Text | None = _own(None, "Edges as CSV (source, target), GraphML, GML or npz.")
     labels: Text | None = _own(None, "Classes of its nodes: CSV with the columns node and label.")
+    label_column: Text | None = _own(None, "Column of the labels file to predict, where there are several.")
     features: Text | None = _own(None, "Numbers of its nodes: CSV with the column node and one column per feature.")
     seeds: Seeds | None = _seed(None, "How many seeds (10: seeds 0 to 9), a list such as 0,1,5, or auto.")
     seed: int | None = _seed(None, "One seed, instead of several.", ge=0)

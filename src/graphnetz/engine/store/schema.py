@@ -13,7 +13,11 @@ from graphnetz._core.errors import StoreError
 APPLICATION_ID = 0x474E545A  # "GNTZ": tells our files from any other SQLite file
 SCHEMA_VERSION = 1
 KEY_VERSION = 2
-"""Edition of the content keys. A store of another one is read, not resumed: none of its cells would be found."""
+"""Edition of the content keys. A store of another one is read, not resumed: none of its cells would be found.
+
+Keys hash models, loaders and data, not the loop and the kernels that all of them share: raise it when those change the
+bits of a result.
+"""
 FINISHED = ("ok", "failed", "diverged", "timeout", "oom")
 MAX_VALUE_BYTES = 512 * 2**20
 
