@@ -94,14 +94,15 @@ def cell(model, parameters, **values):
 
 def test_only_claims_of_equal_size_are_checked():
     results = [cell("a", 100), cell("b", 250), cell("c", 0), cell("d", 999, status="failed")]
-    assert parameter_counts(results) == {("t", "a"): 100, ("t", "b"): 250}
-    assert size_verdicts(results, {}) == []
-    assert size_verdicts(results, {"t": {"a": 100}}) == []
-    (far,) = size_verdicts(results, {"t": {"a": 100, "b": 245}})
+    counts = parameter_counts(results)
+    assert counts == {("t", "a"): 100, ("t", "b"): 250}
+    assert size_verdicts(counts, {}) == []
+    assert size_verdicts(counts, {"t": {"a": 100}}) == []
+    (far,) = size_verdicts(counts, {"t": {"a": 100, "b": 245}})
     assert far.text == "Unequal parameter budgets are compared here: a 100, b 250."
-    (free,) = size_verdicts(results, {"t": {"a": 100, "b": None}})
+    (free,) = size_verdicts(counts, {"t": {"a": 100, "b": None}})
     assert free.text == far.text
-    (off,) = size_verdicts(results, {"t": {"a": 98, "b": 98}})
+    (off,) = size_verdicts(counts, {"t": {"a": 98, "b": 98}})
     assert off.text == "Parameters more than 2 % from the budget of 98: a 100 (+2.0 %), b 250 (+155.1 %)."
     assert off.level == "warning"
 
