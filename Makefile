@@ -33,9 +33,9 @@ run: install
 	$(BIN)/graphnetz run --suite default --out $(OUT)
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden" --ignore tests/engine $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden and not alone" $(PYTEST_ARGS)
 # These kill processes and groups of processes: they run in a process of their own, not beside other tests.
-	$(BIN)/python -m pytest -m "not browser and not golden" tests/engine $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "alone and not golden" $(PYTEST_ARGS)
 # The examples of the documentation, run as they stand there.
 	$(BIN)/python -m pytest -n 2 --doctest-modules src/graphnetz
 
@@ -56,7 +56,7 @@ release:
 	PYTHON=$(PYTHON) sh scripts/release.sh
 
 # torch stays at its pin: only that version has a small CPU build everywhere, its declared floor is not tried.
-MINIMUM_TESTS := tests/stats tests/spine tests/render tests/engine/test_store.py tests/engine/test_keys.py \
+MINIMUM_TESTS := tests/stats tests/cli tests/metrics tests/tasktypes tests/engine/test_store.py tests/engine/test_keys.py \
 	tests/engine/test_executors.py tests/report/test_report_tables.py tests/kernels/test_kernel_functions.py tests/packaging
 
 $(VENV)-minimum/.installed.stamp: pyproject.toml scripts/minimum_versions.py

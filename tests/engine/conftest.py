@@ -4,6 +4,8 @@ import signal
 
 import pytest
 
+from graphnetz.report import write
+
 
 @pytest.fixture
 def interruptible():
@@ -11,3 +13,9 @@ def interruptible():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """For runs that are about seeds and plans: their figures are not drawn."""
+    monkeypatch.setattr(write, "write_figures", lambda *_: None)

@@ -20,7 +20,7 @@ from graphnetz.engine.executors import LocalExecutor, SerialExecutor, drive, wor
 from graphnetz.engine.store import Store, new_owner
 from graphnetz.records import Cell, CellResult, Protocol
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.alone, pytest.mark.chaos]
 _spec = importlib.util.spec_from_file_location("chaos", Path(__file__).resolve().parents[2] / "benchmarks" / "chaos.py")
 chaos = importlib.util.module_from_spec(_spec)
 sys.modules["chaos"] = chaos

@@ -10,6 +10,8 @@ from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import run_app
 from graphnetz.engine.cluster import slurm_script
 
+pytestmark = pytest.mark.alone
+
 STANDINS = {
     "scontrol": "printf 'n1\\nn2\\nn3\\n'",
     "srun": """

@@ -23,6 +23,8 @@ from graphnetz.engine.store import Store
 from graphnetz.records import Cell, CellResult, Protocol
 from graphnetz.testing import check_executor
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(params=["fork", "spawn"])
 def start(request, monkeypatch):

@@ -17,7 +17,7 @@ from graphnetz.engine.run import run_benchmark
 from graphnetz.engine.store import Store
 from graphnetz.records import Cell, CellResult, Protocol
 
-pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.alone, pytest.mark.ray, pytest.mark.xdist_group("ray")]
 ray = pytest.importorskip("ray")
 
 

@@ -21,6 +21,8 @@ from graphnetz.engine.identity.environment import environment_key
 from graphnetz.engine.run import run_benchmark
 from graphnetz.engine.store import Store
 
+pytestmark = pytest.mark.alone
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SMALL = {"models": ["GCN", "Majority", "DegreeProduct"], "seeds": range(2), "epochs": 2, "verbose": False}
 

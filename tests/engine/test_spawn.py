@@ -14,6 +14,8 @@ import pytest
 from graphnetz._core.errors import UsageError
 from graphnetz.engine.executors.pool import must_spawn
 
+pytestmark = pytest.mark.alone
+
 # A system without these: what `import os`, `import signal` and `import socket` lack on Windows.
 ELSEWHERE = """
 import sys, torch, torch_geometric, pandas, matplotlib, psutil, cloudpickle, concurrent.futures, multiprocessing.connection

@@ -203,4 +203,4 @@ def test_doctor_compares_with_the_card(internet, tmp_path, monkeypatch):
 
 def test_the_catalogue_page_is_current():
     written = Path(__file__).resolve().parents[2] / "docs" / "catalogue.md"
-    assert written.read_text(encoding="utf-8") == page(), "run: python tests/sources/catalogue.py"
+    assert written.read_text(encoding="utf-8") == page(), "run: python tests/datasets/catalogue.py"

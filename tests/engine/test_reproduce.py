@@ -10,6 +10,8 @@ from graphnetz.cli.app import run_app
 from graphnetz.engine.reproduce import reproduce
 from graphnetz.engine.run import run_benchmark
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):

@@ -21,6 +21,8 @@ from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.report import BenchmarkReport, TaskInfo
 from graphnetz.stats import repeated_interval
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 RULE = SeedRule(0.01, max_seeds=30)
 MEANS = {"near": 0.8, "nearer": 0.801, "far": 0.9, "noisy": 0.83}
 SPREAD = {"near": 0.004, "nearer": 0.004, "far": 0.01, "noisy": 0.15}

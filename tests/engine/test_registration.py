@@ -9,6 +9,8 @@ import pytest
 from graphnetz.engine.preregistration import plan_hash
 from graphnetz.engine.store import Store
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 _spec = importlib.util.spec_from_file_location("auto_seeds_models", Path(__file__).with_name("test_auto_seeds.py"))
 _models = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_models)

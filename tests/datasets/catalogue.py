@@ -62,7 +62,7 @@ NAMES = sorted({name for kinds in TABLE_4.values() for names in kinds.values() f
 HEAD = """# Catalogue
 
 Every dataset has a card: `graphnetz list datasets` prints them, and this page is made from them
-(`tests/sources/catalogue.py`). The last column says how the tests run download, verification,
+(`tests/datasets/catalogue.py`). The last column says how the tests run download, verification,
 processing, split and one training epoch without the internet:
 
 - **mirror**: on the real data, from a mirror folder with the network blocked; skipped where it is absent;
