@@ -18,7 +18,7 @@ from graphnetz._core.errors import DataError, DownloadError
 from graphnetz.datasets.cards import BENCHMARK_TASKS, CARDS, LOADER_REGISTRY
 from graphnetz.datasets.sources.doctor import check_datasets, measure
 from graphnetz.datasets.sources.mirror import make_mirror
-from graphnetz.datasets.suites import mnist_superpixels_1500
+from graphnetz.papers.graphnetz.suite import mnist_superpixels_1500
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import consecutive_split, graph, tensor
+from graphnetz.datasets.generators.build import graph, tensor
+from graphnetz.datasets.splits import consecutive_split
 from graphnetz.records import GraphList
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import both_ways, consecutive_split, graph, pairs_of, with_masks
+from graphnetz.datasets.generators.build import both_ways, graph, pairs_of, with_masks
+from graphnetz.datasets.splits import consecutive_split
 from graphnetz.graphs.random_graphs import block_adjacency, block_rates, class_features
 from graphnetz.records import GraphList
 

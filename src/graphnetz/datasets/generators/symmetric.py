@@ -7,7 +7,8 @@ from numba import njit
 from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import both_ways, consecutive_split, graph
+from graphnetz.datasets.generators.build import both_ways, graph
+from graphnetz.datasets.splits import consecutive_split
 from graphnetz.records import GraphList
 
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
