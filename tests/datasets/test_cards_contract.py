@@ -1,5 +1,6 @@
 """What every card promises; the cards that need no download are loaded and counted."""
 
+import pickle
 import subprocess
 import sys
 
@@ -19,6 +20,8 @@ from graphnetz.datasets import (
     list_datasets,
     task_of,
 )
+from graphnetz.datasets.generators import build
+from graphnetz.engine.identity.code import code_hash
 from graphnetz.testing import check_dataset
 
 SMALLER = {
@@ -106,6 +109,19 @@ _CHECKS = {
 @pytest.mark.parametrize("name", SEEDED)
 def test_cards_with_a_seed_are_fresh_data(name):
     assert task_of(name).replication == "regenerate"
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_the_code_of_a_generator_is_part_of_a_key(name, monkeypatch):
+    loader = CARDS[name].loader
+    before = code_hash(loader)
+    assert before == code_hash(pickle.loads(pickle.dumps(loader)))
+    monkeypatch.setattr(build, "graph", lambda *_, **__: None)  # as every generator has taken it: by its name
+    for module in [item for key, item in sys.modules.items() if key.startswith("graphnetz.datasets.generators.")]:
+        if hasattr(module, "graph"):
+            monkeypatch.setattr(module, "graph", build.graph)
+    assert isinstance(before, str)
+    assert code_hash(loader) != before
 
 
 def test_registries_derive_from_the_cards():

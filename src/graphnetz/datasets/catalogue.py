@@ -1,10 +1,11 @@
-"""The public datasets, declared in ``catalogue.toml``: from a table to a loader with its card."""
+"""The datasets that ``catalogue.toml`` declares: from a table to a loader with its card."""
 
 from __future__ import annotations
 
 import functools
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
@@ -18,38 +19,70 @@ def _tables() -> dict[str, dict[str, dict[str, Any]]]:
     return tomllib.loads(text)
 
 
-def public_loaders(category: str) -> dict[str, Callable[..., Any]]:
-    """File the cards of a category's public datasets and return their loaders by name.
-
-    A module of datasets calls it once, with ``globals().update``, so that a loader is a function of that module
-    like any other.
-    """
+def loaders(category: str) -> dict[str, Callable[..., Any]]:
+    """File the cards of a category's datasets and return their loaders by name."""
     facts = _tables()["facts"]
-    loaders = {}
+    found = {}
     for name, entry in _tables()[category].items():
         declared = {**facts.get(entry.get("facts", ""), {}), **entry}
-        loader = _loader(category, name, declared)
+        loader = _generating(declared) if "generator" in declared else _reading(name, declared)
+        loader.__name__ = loader.__qualname__ = name
+        loader.__module__ = f"graphnetz.datasets.{category}"
+        loader.__doc__ = declared["about"]
         fields: dict[str, Any] = {
-            key: tuple(v) if isinstance(v, list) else v for key, v in declared.items() if key not in _READING
+            key: tuple(v) if isinstance(v, list) else v for key, v in declared.items() if key not in _LOADING
         }
-        loaders[name] = dataset(category, **fields)(loader)
-    return loaders
+        found[name] = dataset(category, **fields)(loader)
+    return found
 
 
-_READING = ("about", "arguments", "facts", "options", "reader")
-"""Entries of a table that say how to read the files; the others are fields of the card."""
+_LOADING = ("about", "arguments", "facts", "generator", "options", "reader")
+"""Entries of a table that say how to load the data; the others are fields of the card."""
 
 
-def _loader(category: str, name: str, declared: Mapping[str, Any]) -> Callable[..., Any]:
-    module, _, function = declared["reader"].partition(":")
+@dataclass(frozen=True)
+class LateFunction:
+    """A function that is imported when it is called: listing datasets must not import torch.
+
+    Parameters
+    ----------
+    place
+        Module below ``graphnetz.datasets`` and function, such as ``"generators.routing:tsp"``.
+    """
+
+    place: str
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Import and call the function."""
+        return self._function(*arguments, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The function is part of what describes this object, so that its code is part of a cell's key.
+        return LateFunction, (self.place,), {"_function": self._function}
+
+    @functools.cached_property
+    def _function(self) -> Callable[..., Any]:
+        module, _, name = self.place.partition(":")
+        found: Callable[..., Any] = getattr(import_module(f"graphnetz.datasets.{module}"), name)
+        return found
+
+
+def _reading(name: str, declared: Mapping[str, Any]) -> Callable[..., Any]:
+    read = LateFunction(f"sources.{declared['reader']}")
     arguments, options = declared.get("arguments", ()), declared.get("options", {})
 
     def load(root: str | Path = f"data/{name}", *, mirror: str | Path | None = None) -> Any:
-        # Imported here: listing datasets must not import torch.
-        read = getattr(import_module(f"graphnetz.datasets.sources.{module}"), function)
         return read(root, *arguments, mirror=mirror, **options)
 
-    load.__name__ = load.__qualname__ = name
-    load.__module__ = f"graphnetz.datasets.{category}"
-    load.__doc__ = declared["about"]
+    return load
+
+
+def _generating(declared: Mapping[str, Any]) -> Callable[..., Any]:
+    make, options = LateFunction(f"generators.{declared['generator']}"), declared.get("options", {})
+    if declared.get("replication") != "regenerate":
+        return lambda _root=None, **size: make(**{**options, **size})
+
+    def load(_root: object = None, *, seed: int = 0, **size: Any) -> Any:
+        return make(seed, **{**options, **size})
+
     return load

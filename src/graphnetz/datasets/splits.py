@@ -32,3 +32,9 @@ def stratified_masks(
             for mask, chosen in zip(masks, np.split(members, [first, second]), strict=True):
                 mask[chosen, column] = True
     return masks[0], masks[1], masks[2]
+
+
+def consecutive_split(train: int, val: int, test: int) -> dict[str, np.ndarray]:
+    """Return the split of a list whose graphs are ordered train, validation, test."""
+    bounds = np.split(np.arange(train + val + test), [train, train + val])
+    return dict(zip(("train", "val", "test"), bounds, strict=True))

@@ -22,13 +22,13 @@ from graphnetz.rings._batches import stream
 from graphnetz.rings.agreement import AgreementResult, agreement, correct_examples, correlate
 from graphnetz.rings.complementarity import ComplementarityProfile, RingsWarning, profile
 from graphnetz.rings.diversity import DiversityResult, to_diversity
-from graphnetz.rings.evaluation import DatasetEvaluation, ModeScore
+from graphnetz.rings.evaluation import DatasetEvaluation
 from graphnetz.rings.figures import metric_grid
 from graphnetz.rings.presets import Tuning, tuning_of
 from graphnetz.rings.rules import assess
-from graphnetz.rings.separability import SeparabilityResult, separability
+from graphnetz.rings.separability import SeparabilityResult
 from graphnetz.rings.statistics import dataset_statistics, ego_graphs
-from graphnetz.rings.study import MODES
+from graphnetz.rings.study import MODES, ModeScore, best_models, compare_runs, runs_of
 from graphnetz.rings.tasks import degree_features, perturb_task
 
 DENSE_ARCS = 2_000_000
@@ -205,14 +205,23 @@ def judge(
     separable: dict[str, SeparabilityResult] = {}
     best: dict[str, dict[str, str]] = {}
     for metric in metrics:
-        best[metric] = _best_models(scores, metric)
-        runs = {mode: _runs(scores, metric, mode, best[metric][mode]) for mode in modes if mode in best[metric]}
-        separable[metric] = _separate(runs, metric, statistic=statistic, alpha=alpha, within_runs=within_runs)
+        better = METRICS[metric].greater_is_better
+        best[metric] = best_models(scores, metric, greater_is_better=better)
+        if "o" not in best[metric]:
+            raise UsageError(
+                f"No run on the original data finished with a {metric!r}. Look at the failures of the run."
+            )
+        runs = {mode: runs_of(scores, metric, mode, best[metric][mode]) for mode in modes if mode in best[metric]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RingsWarning)  # the notes are part of the evaluation
+            separable[metric] = compare_runs(
+                runs, within_runs=within_runs, statistic=statistic, alpha=alpha, greater_is_better=better
+            )
     values = complementarity.at(1)
     means = {code: complementarity.mean(code).tolist() for code in complementarity.values if code in modes}
     performance = {
         metric: {
-            mode: float(np.mean(list(_runs(scores, metric, mode, model).values()))) for mode, model in item.items()
+            mode: float(np.mean(list(runs_of(scores, metric, mode, model).values()))) for mode, model in item.items()
         }
         for metric, item in best.items()
     }
@@ -252,41 +261,6 @@ def mode_scores(results: Sequence[CellResult], metrics: Sequence[str]) -> list[M
             if math.isfinite(value):
                 out.append(ModeScore(mode, result.model, metric, result.seed, value))
     return out
-
-
-def _separate(
-    runs: Mapping[str, Mapping[int, float]], metric: str, *, statistic: str, alpha: float, within_runs: bool
-) -> SeparabilityResult:
-    blocks = None
-    if within_runs or statistic == "signedrank":
-        common = sorted(set.intersection(*(set(item) for item in runs.values())))
-        runs = {mode: {seed: item[seed] for seed in common} for mode, item in runs.items()}
-        blocks = common if within_runs else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RingsWarning)  # the notes are part of the evaluation
-        return separability(
-            {mode: list(item.values()) for mode, item in runs.items()},
-            statistic=statistic,
-            alpha=alpha,
-            blocks=blocks,
-            greater_is_better=METRICS[metric].greater_is_better,
-        )
-
-
-def _runs(scores: Sequence[ModeScore], metric: str, mode: str, model: str) -> dict[int, float]:
-    return {s.run: s.value for s in scores if (s.metric, s.mode, s.model) == (metric, mode, model)}
-
-
-def _best_models(scores: Sequence[ModeScore], metric: str) -> dict[str, str]:
-    """Return the model with the best mean of every mode."""
-    sign = 1 if METRICS[metric].greater_is_better else -1
-    values: dict[str, dict[str, list[float]]] = {}
-    for score in scores:
-        if score.metric == metric:
-            values.setdefault(score.mode, {}).setdefault(score.model, []).append(sign * score.value)
-    if "o" not in values:
-        raise UsageError(f"No run on the original data finished with a {metric!r}. Look at the failures of the run.")
-    return {mode: max(item, key=lambda name, i=item: np.mean(i[name])) for mode, item in values.items()}  # type: ignore[misc]
 
 
 def _agreement(results: Sequence[CellResult]) -> AgreementResult | None:

@@ -18,6 +18,7 @@ from graphnetz.rings.perturbations import PERTURBATIONS
 from graphnetz.rings.rules import Assessment, Verdict, taxonomy
 from graphnetz.rings.separability import SeparabilityResult
 from graphnetz.rings.statistics import DatasetStatistics
+from graphnetz.rings.study import ModeScore
 from graphnetz.rings.tables import evaluation_tables, plain
 
 ADVICE: dict[Verdict, str] = {
@@ -26,17 +27,6 @@ ADVICE: dict[Verdict, str] = {
     "Change the target, the task or the features before ranking models on it.",
     "deprecate": "Deprecate it: its graphs offer too little structural variation to tell graph-learning models apart.",
 }
-
-
-@dataclass(frozen=True)
-class ModeScore:
-    """Test score of one run."""
-
-    mode: str
-    model: str
-    metric: str
-    run: int
-    value: float
 
 
 @dataclass(frozen=True)

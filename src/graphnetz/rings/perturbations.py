@@ -306,7 +306,6 @@ def _floating(data: Data) -> torch.dtype:
 
 
 @perturbation("o", title="original", mode="none")
-@dataclass(frozen=True)
 class Original(Perturbation):
     """The graph as it is.
 
@@ -330,7 +329,6 @@ class Original(Perturbation):
 
 
 @perturbation("eg", title="empty graph", mode="graph")
-@dataclass(frozen=True)
 class EmptyGraph(Perturbation):
     """No edges; edge attributes are dropped, the number of nodes is kept.
 
@@ -354,7 +352,6 @@ class EmptyGraph(Perturbation):
 
 
 @perturbation("cg", title="complete graph", mode="graph")
-@dataclass(frozen=True)
 class CompleteGraph(Perturbation):
     """All ordered pairs of different nodes; edge attributes are dropped.
 
@@ -415,7 +412,6 @@ class RandomGraph(Perturbation):
 
 
 @perturbation("sg", title="shuffled graph", mode="graph", random=True)
-@dataclass(frozen=True)
 class ShuffledGraph(Perturbation):
     """The edges thrown onto random node pairs: exact edge and loop counts and directedness are kept.
 
@@ -444,7 +440,6 @@ class ShuffledGraph(Perturbation):
 
 
 @perturbation("crg", title="connected random graph", mode="graph", random=True)
-@dataclass(frozen=True)
 class ConnectedRandomGraph(Perturbation):
     """A random recursive tree plus random extra edges, undirected.
 
@@ -472,7 +467,6 @@ class ConnectedRandomGraph(Perturbation):
 
 
 @perturbation("ef", title="empty features", mode="features")
-@dataclass(frozen=True)
 class EmptyFeatures(Perturbation):
     """One zero per node instead of its features.
 
@@ -568,7 +562,6 @@ class RandomFeatures(Perturbation):
 
 
 @perturbation("sf", title="shuffled features", mode="features", random=True)
-@dataclass(frozen=True)
 class ShuffledFeatures(Perturbation):
     """The rows of the features in random order.
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from graphnetz import stats
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.registry import Registry
 from graphnetz._core.rng import generator
@@ -93,23 +95,9 @@ class SeparabilityResult:
     @property
     def pairwise(self) -> pd.DataFrame:
         """Table of all pairs: a, b, statistic, p, p_adj, separable, mean_diff, interval, runs."""
-        rows = [
-            {
-                "a": c.a,
-                "b": c.b,
-                "statistic": c.statistic,
-                "p": c.p,
-                "p_adj": p_adj,
-                "separable": separable,
-                "mean_diff": c.mean_diff,
-                "low": c.low,
-                "high": c.high,
-                "n_a": c.n_a,
-                "n_b": c.n_b,
-            }
-            for c, p_adj, separable in zip(self.comparisons, self.p_adj, self.separable, strict=True)
-        ]
-        return pd.DataFrame(rows)
+        frame = pd.DataFrame([asdict(item) for item in self.comparisons])
+        frame = frame.assign(p_adj=self.p_adj, separable=self.separable)
+        return frame[["a", "b", "statistic", "p", "p_adj", "separable", "mean_diff", "low", "high", "n_a", "n_b"]]
 
 
 @dataclass(frozen=True)
@@ -234,17 +222,7 @@ def separability(
 
 def adjust(p: Sequence[float], correction: str) -> list[float]:
     """Adjust p-values for their number; NaN stays NaN and counts as a member of the family."""
-    values = np.asarray(p, dtype=float)
-    m = len(values)
-    if correction == "none":
-        return [float(value) for value in values]
-    if correction == "bonferroni":
-        return [float(min(1.0, value * m)) if value == value else math.nan for value in values]
-    order = np.argsort(values)  # NaN sorts last
-    stepped = np.maximum.accumulate(values[order] * (m - np.arange(m)))
-    out = np.empty(m)
-    out[order] = np.where(np.isnan(values[order]), np.nan, np.minimum(stepped, 1))
-    return [float(value) for value in out]
+    return list(p) if correction == "none" else [float(value) for value in stats.adjust(p, method=correction)]
 
 
 def group_modes(
@@ -392,14 +370,8 @@ def _labels(plan: _Plan, a: str, b: str, sample: TwoSample) -> resampling.Labels
     return plan.cache[key][:, sample.order]  # type: ignore[index, no-any-return]
 
 
-@STATISTICS.register("ks")
-def _ks(plan: _Plan) -> list[Comparison]:
-    return _permutation(plan, "ks")
-
-
-@STATISTICS.register("ranksum")
-def _ranksum(plan: _Plan) -> list[Comparison]:
-    return _permutation(plan, "ranksum")
+for _name in resampling.COUNTS:
+    STATISTICS.add(_name, partial(_permutation, name=_name))
 
 
 @STATISTICS.register("signedrank")

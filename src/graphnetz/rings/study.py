@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import MissingExtraError, UsageError
@@ -22,14 +23,41 @@ MODES = ("o", "eg", "cg", "rg", "cf", "rf")
 
 
 @dataclass(frozen=True)
-class Record:
-    """One score: which mode and model, which run, which metric."""
+class ModeScore:
+    """One score: which mode and model, which metric, which run."""
 
     mode: str
-    metric: str
-    value: float
-    run: str
     model: str
+    metric: str
+    run: Hashable
+    value: float
+
+
+def best_models(scores: Iterable[ModeScore], metric: str, *, greater_is_better: bool) -> dict[str, str]:
+    """Return the model with the best mean of every mode, the first of equally good ones."""
+    sign = 1 if greater_is_better else -1
+    values: dict[str, dict[str, list[float]]] = {}
+    for score in scores:
+        if score.metric == metric:
+            values.setdefault(score.mode, {}).setdefault(score.model, []).append(sign * score.value)
+    return {mode: max(item, key=lambda name, i=item: np.mean(i[name])) for mode, item in values.items()}  # type: ignore[misc]
+
+
+def runs_of(scores: Iterable[ModeScore], metric: str, mode: str, model: str) -> dict[Hashable, float]:
+    """Return run -> score of one model on one mode."""
+    return {s.run: s.value for s in scores if (s.metric, s.mode, s.model) == (metric, mode, model)}
+
+
+def compare_runs(
+    runs: Mapping[str, Mapping[Hashable, float]], *, within_runs: bool = False, **options: Any
+) -> SeparabilityResult:
+    """Test whether modes differ; paired tests take the runs that all modes have."""
+    if within_runs or options.get("statistic") == "signedrank":
+        common = [run for run in next(iter(runs.values())) if all(run in other for other in runs.values())]
+        runs = {mode: {run: values[run] for run in common} for mode, values in runs.items()}
+        if within_runs:
+            options.setdefault("blocks", common)
+    return separability({mode: list(values.values()) for mode, values in runs.items()}, **options)
 
 
 @dataclass
@@ -60,7 +88,7 @@ class SeparabilityStudy:
 
     modes: tuple[str, ...] = MODES
     directions: dict[str, bool] = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
+    records: list[ModeScore] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for mode in self.modes:
@@ -128,7 +156,7 @@ class SeparabilityStudy:
         """
         if mode not in self.modes:
             raise UsageError(f"The study has no mode {mode!r}. Its modes: {', '.join(self.modes)}.")
-        entry = Record(mode, metric, float(value), str(run), model)
+        entry = ModeScore(mode, model, metric, str(run), float(value))
         if any((r.mode, r.metric, r.run, r.model) == (mode, metric, entry.run, model) for r in self.records):
             raise UsageError(f"{mode!r} already has a {metric!r} of {model!r} for run {entry.run!r}.")
         self.records.append(entry)
@@ -160,17 +188,10 @@ class SeparabilityStudy:
         >>> study.best_models("acc")
         {'o': 'GIN'}
         """
-        sign = 1 if self.directions.get(metric, True) else -1
-        scores: dict[str, dict[str, list[float]]] = {}
-        for record in self.records:
-            if record.metric == metric:
-                scores.setdefault(record.mode, {}).setdefault(record.model, []).append(sign * record.value)
-        return {
-            mode: max(sorted(models), key=lambda name, m=models: sum(m[name]) / len(m[name]))  # type: ignore[misc]
-            for mode, models in scores.items()
-        }
+        ordered = sorted(self.records, key=lambda record: record.model)  # of equally good models the first by name
+        return best_models(ordered, metric, greater_is_better=self.directions.get(metric, True))
 
-    def scores(self, metric: str) -> dict[str, dict[str, float]]:
+    def scores(self, metric: str) -> dict[str, dict[Hashable, float]]:
         """Scores of the best model of every mode.
 
         Parameters
@@ -194,15 +215,7 @@ class SeparabilityStudy:
         best = self.best_models(metric)
         if not best:
             raise UsageError(f"No score of {metric!r} was recorded. Recorded: {', '.join(self.metrics) or 'none'}.")
-        return {
-            mode: {
-                record.run: record.value
-                for record in self.records
-                if record.metric == metric and record.mode == mode and record.model == best[mode]
-            }
-            for mode in self.modes
-            if mode in best
-        }
+        return {mode: runs_of(self.records, metric, mode, best[mode]) for mode in self.modes if mode in best}
 
     def evaluate(self, metric: str, *, within_runs: bool = False, **options: Any) -> SeparabilityResult:
         """Compare all modes on one metric.
@@ -231,14 +244,8 @@ class SeparabilityStudy:
         >>> study.evaluate("acc", permutations=500).relation
         'o > eg'
         """
-        runs = self.scores(metric)
-        if within_runs or options.get("statistic") == "signedrank":
-            common = [run for run in next(iter(runs.values())) if all(run in other for other in runs.values())]
-            runs = {mode: {run: values[run] for run in common} for mode, values in runs.items()}
-            if within_runs:
-                options.setdefault("blocks", common)
         options.setdefault("greater_is_better", self.directions.get(metric, True))
-        return separability({mode: list(values.values()) for mode, values in runs.items()}, **options)
+        return compare_runs(self.scores(metric), within_runs=within_runs, **options)
 
     def assess(self, **options: Any) -> Assessment:
         """Apply the informativeness rule to all recorded metrics.
@@ -314,7 +321,7 @@ class SeparabilityStudy:
         []
         """
         raw = json.loads(Path(path).read_text(encoding="utf-8"))
-        records = [Record(**record) for record in raw["records"]]
+        records = [ModeScore(**record) for record in raw["records"]]
         return cls(tuple(raw["modes"]), dict(raw["directions"]), records)
 
     def callback(self, mode: str, *, metric: str, run: Hashable, model: str = "model") -> Any:

@@ -17,10 +17,10 @@ from graphnetz.graphs.compressed import Graph
 from graphnetz.selection import carried  # noqa: F401 - registers the real graphs
 from graphnetz.selection.bank import PerformanceBank
 from graphnetz.selection.example import read_labelled
+from graphnetz.selection.space import TASK_TYPES as TASKS
 from graphnetz.selection.space import Configuration, core_space
 from graphnetz.selection.synthetic import make
 
-TASKS = ("link_pred", "node_cls")
 SIZES = (500, 850, 1200, 3100)
 _LABELLED = frozenset({"block_model", "random_partition", "mixed_homophily", "digits", "breast_cancer", "wine"})
 

@@ -7,16 +7,16 @@ configurations are the same model under two names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
 from itertools import product
 from typing import Any
 
 from graphnetz._core.errors import unknown_name
 
-BOTH = frozenset({"node_cls", "link_pred"})
-NODES = frozenset({"node_cls"})
-LINKS = frozenset({"link_pred"})
+TASK_TYPES = ("link_pred", "node_cls")
 
 Params = dict[str, Any]
 
@@ -118,162 +118,54 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table: what is varied, what the published set leaves out, what has no effect."""
+    """A row of the table: what is varied, what the published set leaves out, what has no effect.
+
+    Parameters
+    ----------
+    name, citation
+        Name of the method and whom to cite.
+    task_types
+        Task types it serves.
+    grid
+        Settings and their choices.
+    unlisted
+        Settings that together are not part of the published set.
+    idle
+        ``when`` these settings hold, those ``settings`` have no effect.
+    """
 
     name: str
-    task_types: frozenset[str]
-    grid: tuple[tuple[str, tuple[Any, ...]], ...] = ()
-    published: Callable[[Params], bool] = lambda _: True
-    idle: Callable[[Params], tuple[str, ...]] = lambda _: ()
+    task_types: Sequence[str]
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    unlisted: Params = field(default_factory=dict)
+    idle: Sequence[Mapping[str, Any]] = ()
     citation: str = ""
 
     def listed(self) -> tuple[Configuration, ...]:
         """Configurations as published, repetitions included."""
-        keys = [key for key, _ in self.grid]
-        rows = (dict(zip(keys, values, strict=True)) for values in product(*(choices for _, choices in self.grid)))
-        return tuple(Configuration(self.name, tuple(row.items())) for row in rows if self.published(row))
+        rows = (dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values()))
+        kept = (row for row in rows if not (self.unlisted and _holds(self.unlisted, row)))
+        return tuple(Configuration(self.name, tuple(row.items())) for row in kept)
 
     def distinct(self) -> tuple[Configuration, ...]:
         """Configurations without settings that have no effect, each once."""
         out: dict[Configuration, None] = {}
         for item in self.listed():
-            idle = self.idle(item.params)
+            idle = {key for rule in self.idle if _holds(rule["when"], item.params) for key in rule["settings"]}
             out[Configuration(self.name, tuple((k, v) for k, v in item.settings if k not in idle))] = None
         return tuple(out)
 
 
-def _narrow_single(params: Params) -> bool:
-    """Whether the published set lists it: a one-layer network has no hidden width to vary."""
-    return not (params["num_layers"] == 1 and params.get("hidden_channels") == 64)
+def _holds(condition: Params, params: Params) -> bool:
+    return condition.items() <= params.items()
 
 
-def _single(*keys: str) -> Callable[[Params], tuple[str, ...]]:
-    def idle(params: Params) -> tuple[str, ...]:
-        return keys if params["num_layers"] == 1 else ()
-
-    return idle
+def _methods() -> dict[str, Method]:
+    text = (resources.files("graphnetz.selection") / "space.toml").read_text(encoding="utf-8")
+    return {name: Method(name, **row) for name, row in tomllib.loads(text).items()}
 
 
-def _sage_idle(params: Params) -> tuple[str, ...]:
-    return ("act", "hidden_channels") if params["num_layers"] == 1 and params["jk"] == "none" else ()
-
-
-def _gat_idle(params: Params) -> tuple[str, ...]:
-    idle = ("hidden_channels",) if params["num_layers"] == 1 else ()
-    return (*idle, "concat") if params["heads"] == 1 else idle
-
-
-def _cheb_idle(params: Params) -> tuple[str, ...]:
-    idle = ("hidden_channels",) if params["num_layers"] == 1 else ()
-    return (*idle, "normalization") if params["K"] == 1 else idle
-
-
-_WIDTH = ("hidden_channels", (16, 64))
-_FLAG = (True, False)
-
-METHODS: dict[str, Method] = {
-    item.name: item
-    for item in (
-        Method(
-            "GCN",
-            BOTH,
-            (("act", ("relu", "tanh", "elu")), ("dropout", (0.0, 0.5)), _WIDTH, ("num_layers", (1, 2, 3))),
-            _narrow_single,
-            _single("act", "dropout", "hidden_channels"),
-            "Kipf and Welling, 2017",
-        ),
-        Method(
-            "GraphSAGE",
-            BOTH,
-            (
-                *(("act", ("relu", "tanh")), ("aggr", ("mean", "max")), _WIDTH),
-                *(("jk", ("none", "last")), ("num_layers", (1, 2))),
-            ),
-            _narrow_single,
-            _sage_idle,
-            "Hamilton et al., 2017",
-        ),
-        Method(
-            "GAT",
-            BOTH,
-            (("concat", _FLAG), ("dropout", (0.0, 0.5)), ("heads", (1, 4)), _WIDTH, ("num_layers", (1, 2, 3))),
-            _narrow_single,
-            _gat_idle,
-            "Velickovic et al., 2018",
-        ),
-        Method(
-            "GIN",
-            BOTH,
-            (("eps", (0.0,)), _WIDTH, ("num_layers", (1, 2, 3)), ("train_eps", _FLAG)),
-            _narrow_single,
-            citation="Xu et al., 2019",
-        ),
-        Method(
-            "EGC",
-            BOTH,
-            (
-                ("aggregators", ("sum", "mean", "symnorm", "min", "max", "var", "std")),
-                *(_WIDTH, ("num_bases", (4, 8)), ("num_layers", (2,))),
-            ),
-            citation="Tailor et al., 2022",
-        ),
-        Method("SGC", BOTH, (("bias", _FLAG), ("K", (1, 2, 3, 4, 5))), citation="Wu et al., 2019"),
-        Method(
-            "ChebNet",
-            BOTH,
-            (("K", (1, 2, 3)), _WIDTH, ("normalization", ("none", "sym", "rw")), ("num_layers", (1, 2))),
-            _narrow_single,
-            _cheb_idle,
-            "Defferrard et al., 2016",
-        ),
-        Method(
-            "PNA",
-            BOTH,
-            (
-                *(("aggregators", ("sum", "mean", "max", "var")), ("hidden_channels", (16,)), ("num_layers", (1, 2))),
-                *(("scalers", ("identity", "amplification", "attenuation", "linear")), ("towers", (1,))),
-            ),
-            citation="Corso et al., 2020",
-        ),
-        Method(
-            "SpectralEmbedding",
-            BOTH,
-            (("num_components", (16, 64)), ("tolerance", (0.1, 0.01, 0.001, 0.0001))),
-            citation="Luo et al., 2003",
-        ),
-        Method("GraRep", BOTH, (("num_components", (16, 32, 64)), ("power", (1, 2))), citation="Cao et al., 2015"),
-        Method(
-            "DGI",
-            BOTH,
-            (("act", ("prelu", "relu", "tanh")), _WIDTH, ("summary", ("mean", "max", "min", "var"))),
-            citation="Velickovic et al., 2019",
-        ),
-        Method(
-            "Node2Vec",
-            BOTH,
-            (("context_size", (5, 10)), _WIDTH, ("p", (1, 2, 4)), ("q", (1, 2, 4)), ("walk_length", (10, 20))),
-            citation="Grover and Leskovec, 2016",
-        ),
-        Method(
-            "LabelPropagation",
-            NODES,
-            (("alpha", (0.99, 0.9, 0.8, 0.7)), ("num_layers", (1, 2, 3, 4))),
-            citation="Zhu and Ghahramani, 2002",
-        ),
-        Method("Jaccard", LINKS, citation="Liben-Nowell and Kleinberg, 2007"),
-        Method("ResourceAllocation", LINKS, citation="Zhou et al., 2009"),
-        Method("AdamicAdar", LINKS, citation="Liben-Nowell and Kleinberg, 2007"),
-        Method(
-            "SEAL",
-            LINKS,
-            (
-                *(("conv", ("GCN", "SAGE", "GAT")), ("hidden_channels", (16, 64, 128)), ("k", (0.6, 0.1))),
-                *(("mlp_hidden_channels", (32, 128)), ("num_hops", (1,))),
-            ),
-            citation="Zhang and Chen, 2018",
-        ),
-    )
-}
+METHODS = _methods()
 """The methods of Table 3 by name, in its order."""
 
 
@@ -305,8 +197,8 @@ def configuration_space(
     >>> len(configuration_space("link_pred", methods=("GCN",))) > 1
     True
     """
-    if task_type is not None and task_type not in BOTH:
-        raise unknown_name("task type of the configuration space", task_type, BOTH)
+    if task_type is not None and task_type not in TASK_TYPES:
+        raise unknown_name("task type of the configuration space", task_type, TASK_TYPES)
     for name in methods or ():
         if name not in METHODS:
             raise unknown_name("method", name, METHODS)

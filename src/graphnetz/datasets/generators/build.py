@@ -43,15 +43,6 @@ def pairs_of(adjacency: np.ndarray) -> np.ndarray:
     return np.argwhere(np.triu(adjacency, 1))
 
 
-def consecutive_split(train: int, val: int, test: int) -> dict[str, np.ndarray]:
-    """Return the split of a list whose graphs are ordered train, validation, test."""
-    return {
-        "train": np.arange(train),
-        "val": np.arange(train, train + val),
-        "test": np.arange(train + val, train + val + test),
-    }
-
-
 def with_masks(data: Data, *, splits: int = 1, per_class: int | None = None, entropy: int = 0) -> Data:
     """Add stratified masks for ``data.y``: columns [nodes, splits], or plain [nodes] for one split."""
     masks = stratified_masks(data.y.numpy(), splits=splits, per_class=per_class, entropy=entropy)

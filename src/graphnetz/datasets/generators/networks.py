@@ -1,4 +1,4 @@
-"""Single networks: internet, streets, trust, botnets, points joined to their nearest."""
+"""Single networks: internet, streets, trust, botnets."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import both_ways, graph, pairs_of
+from graphnetz.datasets.generators.build import both_ways, graph, pairs_of, with_masks
 from graphnetz.graphs.random_graphs import (
     block_adjacency,
     block_rates,
     class_features,
     from_networkx,
-    nearest_pairs,
     simple_pairs,
-    standardised,
 )
 
 AS_TYPES = ("T", "M", "CP", "C")
@@ -33,7 +31,7 @@ def internet_as(seed: int, *, num_nodes: int = 1000) -> Data:
     ends = np.array([(u, v) for u, v in built.edges()], dtype=np.int64)
     peer = np.array([kind == "peer" for _, _, kind in built.edges(data="type")], dtype=np.int64)
     role = np.array([AS_TYPES.index(built.nodes[node]["type"]) for node in range(num_nodes)])
-    return graph(both_ways(ends), num_nodes, y=role, edge_label=np.tile(peer, 2))
+    return with_masks(graph(both_ways(ends), num_nodes, y=role, edge_label=np.tile(peer, 2)), entropy=seed)
 
 
 def geometric(seed: int, *, num_nodes: int = 1000, degree: float = 8.0) -> Data:
@@ -111,10 +109,4 @@ def botnet(
     y[bot] = 1
     shift = rng.standard_normal(features)
     x = rng.standard_normal((num_nodes, features)) + np.outer(y, signal * shift / np.linalg.norm(shift))
-    return graph(both_ways(joined), num_nodes, x=x, y=y)
-
-
-def nearest_neighbour_graph(x: np.ndarray, y: np.ndarray, *, k: int) -> Data:
-    """Return rows of a table joined to their ``k`` nearest (Euclid on standardised columns)."""
-    scaled = standardised(x)
-    return graph(both_ways(nearest_pairs(scaled, k)), len(x), x=scaled, y=np.asarray(y))
+    return with_masks(graph(both_ways(joined), num_nodes, x=x, y=y), entropy=seed)

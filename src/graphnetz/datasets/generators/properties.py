@@ -9,7 +9,8 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import consecutive_split, graph, tensor
+from graphnetz.datasets.generators.build import graph, tensor
+from graphnetz.datasets.splits import consecutive_split
 from graphnetz.records import GraphList
 
 
@@ -64,7 +65,7 @@ _SHARES = np.array([share for share, _ in _FAMILIES])
 
 
 def graph_theory(
-    seed: int,
+    sample: int = 0,
     *,
     train: int = 5_120,
     val: int = 640,
@@ -83,7 +84,7 @@ def graph_theory(
     graphs = []
     for number in range(train + val + test):
         low, high = train_sizes if number < train else test_sizes
-        graphs.append(_instance(generator("graph-theory", seed, number), low, high))
+        graphs.append(_instance(generator("graph-theory", sample, number), low, high))
     for key, parts in (
         ("y_node", [g.y_node for g in graphs[:train]]),
         ("y_graph", [g.y_graph for g in graphs[:train]]),

@@ -6,7 +6,8 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import both_ways, consecutive_split, graph, pairs_of
+from graphnetz.datasets.generators.build import both_ways, graph, pairs_of, with_masks
+from graphnetz.datasets.splits import consecutive_split
 from graphnetz.graphs.random_graphs import block_adjacency, block_rates, class_features
 from graphnetz.records import GraphList
 
@@ -23,6 +24,7 @@ def sbm(
     homophily: float = 0.7,
     signal: float = 0.5,
     features: int = 16,
+    per_class: int = 20,
 ) -> Data:
     """Return one graph of equal blocks with weakly informative Gaussian features.
 
@@ -34,18 +36,18 @@ def sbm(
     y = rng.permutation(np.arange(num_nodes) % classes)
     adjacency = block_adjacency(rng, y, *block_rates(num_nodes, classes, degree=degree, homophily=homophily))
     x = class_features(rng, y, classes=classes, signal=signal, width=features)
-    return graph(both_ways(pairs_of(adjacency)), num_nodes, x=x, y=y)
+    return with_masks(graph(both_ways(pairs_of(adjacency)), num_nodes, x=x, y=y), per_class=per_class, entropy=seed)
 
 
-def pattern(seed: int, *, train: int = 10_000, val: int = 2_000, test: int = 2_000) -> GraphList:
+def pattern(sample: int = 0, *, train: int = 10_000, val: int = 2_000, test: int = 2_000) -> GraphList:
     """Return PATTERN: find the nodes of a pattern hidden in a block model.
 
     Five communities of 5..34 nodes (p = 0.5, q = 0.35) with a feature from {0, 1, 2}; one of 100
     patterns of 5..34 nodes (p = 0.5, its own fixed features) is joined to every node with probability
     0.5. Label 1 marks pattern nodes. Every part uses all patterns, as published.
     """
-    shelf = [_pattern_shape(generator("pattern-shape", seed, number)) for number in range(PATTERNS)]
-    graphs = [_pattern_graph(generator("pattern", seed, i), shelf[i % PATTERNS]) for i in range(train + val + test)]
+    shelf = [_pattern_shape(generator("pattern-shape", sample, number)) for number in range(PATTERNS)]
+    graphs = [_pattern_graph(generator("pattern", sample, i), shelf[i % PATTERNS]) for i in range(train + val + test)]
     return GraphList(graphs, splits=consecutive_split(train, val, test))
 
 
@@ -68,13 +70,13 @@ def _pattern_graph(rng: np.random.Generator, shape: tuple[np.ndarray, np.ndarray
     return _shuffled(rng, adjacency, x, y)
 
 
-def cluster(seed: int, *, train: int = 10_000, val: int = 1_000, test: int = 1_000) -> GraphList:
+def cluster(sample: int = 0, *, train: int = 10_000, val: int = 1_000, test: int = 1_000) -> GraphList:
     """Return CLUSTER: recover six communities from one labelled node in each.
 
     Six communities of 5..34 nodes (p = 0.55, q = 0.25). One random node per community carries its
     community number (1..6) as feature, all others 0; the label is the community.
     """
-    graphs = [_cluster_graph(generator("cluster", seed, i)) for i in range(train + val + test)]
+    graphs = [_cluster_graph(generator("cluster", sample, i)) for i in range(train + val + test)]
     return GraphList(graphs, splits=consecutive_split(train, val, test))
 
 

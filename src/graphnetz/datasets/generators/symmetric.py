@@ -7,20 +7,21 @@ from numba import njit
 from torch_geometric.data import Data
 
 from graphnetz._core.rng import generator
-from graphnetz.datasets.generators.build import both_ways, consecutive_split, graph
+from graphnetz.datasets.generators.build import both_ways, graph
+from graphnetz.datasets.splits import consecutive_split
 from graphnetz.records import GraphList
 
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 CYCLE = 6
 
 
-def csl(seed: int, *, num_nodes: int = 41, copies: int = 15) -> GraphList:
+def csl(sample: int = 0, *, num_nodes: int = 41, copies: int = 15) -> GraphList:
     """Return circular skip links (Murphy et al., 2019): ten classes of 4-regular graphs.
 
     Node i is joined to i + 1 and i + C modulo 41, C being the class; ``copies`` random renumberings
     per class. Carries five stratified folds of 60/20/20 %.
     """
-    rng = generator("csl", seed)
+    rng = generator("csl", sample)
     ring = np.arange(num_nodes)
     graphs, labels = [], []
     for label, skip in enumerate(SKIPS):
@@ -46,7 +47,7 @@ def stratified_folds(labels: np.ndarray, rng: np.random.Generator, *, folds: int
     return splits
 
 
-def cycles(seed: int, *, train: int = 9_000, val: int = 1_000, test: int = 10_000) -> GraphList:
+def cycles(sample: int = 0, *, train: int = 9_000, val: int = 1_000, test: int = 10_000) -> GraphList:
     """Return sparse graphs of 39..63 nodes in several components; label 1 when a cycle of length six is present.
 
     Our own generator, not the published file, after the graphs on which lower bounds for finding cycles
@@ -55,7 +56,7 @@ def cycles(seed: int, *, train: int = 9_000, val: int = 1_000, test: int = 10_00
     of length six. Class 1 has one such edge and lacks another one, so that sizes and numbers of edges
     have the same distribution in both classes. Classes are balanced in every part.
     """
-    graphs = [_cycle_graph(generator("cycles", seed, i), i % 2) for i in range(train + val + test)]
+    graphs = [_cycle_graph(generator("cycles", sample, i), i % 2) for i in range(train + val + test)]
     return GraphList(graphs, splits=consecutive_split(train, val, test))
 
 

@@ -17,7 +17,7 @@ from graphnetz._core.download import fetch
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
 from graphnetz.datasets.sources.container import read_container, write_container
-from graphnetz.datasets.splits import stratified_masks
+from graphnetz.datasets.splits import consecutive_split
 
 Transform = Callable[[Any], Any]
 Splits = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
@@ -100,6 +100,11 @@ class RawFile:
     names: tuple[str, ...] = ()
     sha256: str | None = None
 
+    @classmethod
+    def at(cls, name: str, address: str, place: str, sha256: str | None = None) -> RawFile:
+        """Return the file of that name below an address of its publisher and below a folder of mirrors."""
+        return cls(name, (f"{address}/{name}",), (f"{place}/{name}",), sha256)
+
     def get(self, folder: Path, *, mirror: str | Path | None = None) -> Path:
         """Fetch the file into ``folder`` and return its path."""
         return fetch(self.urls, folder / self.name, sha256=self.sha256, mirror=mirror, names=self.names)
@@ -172,17 +177,9 @@ def mask_of(index: Any, size: int) -> torch.Tensor:
     return mask
 
 
-def add_masks(data: Data, *, splits: int = 10) -> Data:
-    """Add stratified 60/20/20 masks [nodes, splits] to a labelled graph that is published without a split."""
-    for key, mask in zip(("train", "val", "test"), stratified_masks(data.y.numpy(), splits=splits), strict=True):
-        data[f"{key}_mask"] = torch.from_numpy(mask)
-    return data
-
-
-def consecutive(*parts: Sequence[Any]) -> dict[str, torch.Tensor]:
-    """Return the split of parts that are stored one after the other: train, val, test."""
-    bounds = np.cumsum([0, *(len(part) for part in parts)])
-    return {key: torch.arange(bounds[i], bounds[i + 1]) for i, key in enumerate(("train", "val", "test")[: len(parts)])}
+def in_parts(*parts: Sequence[Data]) -> Built:
+    """Return the graphs of training, validation and test, stored one after the other."""
+    return Built([graph for part in parts for graph in part], splits=consecutive_split(*map(len, parts)))
 
 
 def _write(path: Path, built: Built, *, version: int) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from graphnetz._core.download import fetch
-from graphnetz._core.errors import DataError, GraphnetzError, UsageError
+from graphnetz._core.errors import DataError, UsageError
 from graphnetz._core.paths import slug
 from graphnetz.datasets.sources.base import Built, GraphDataset, cached
-from graphnetz.datasets.sources.netz import Network, network_data, open_member
+from graphnetz.datasets.sources.netz import Network, network_data, open_member, opened
 
 URLS = ("https://nrvis.com/download/data", "https://networkrepository.com/data")
 SUFFIXES = (".mtx", ".edges", ".txt", ".csv")
@@ -56,19 +55,14 @@ def network_repository(
 
 def read_repository_zip(archive: Path) -> Network:
     """Read the one network file of an archive, whatever of the repository's formats it has."""
-    try:
-        with zipfile.ZipFile(archive) as source:
-            found = [e for e in source.infolist() if Path(e.filename).suffix in SUFFIXES and not e.is_dir()]
-            found = [e for e in found if "readme" not in e.filename.lower()]
-            if not found:
-                raise DataError(f"{archive.name!r} holds no network file ({', '.join(SUFFIXES)}).")
-            entry = min(found, key=lambda e: (SUFFIXES.index(Path(e.filename).suffix), e.filename))
-            with open_member(source, entry, errors="replace") as stream:
-                lines = [line.strip() for line in stream]
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        if isinstance(error, GraphnetzError):
-            raise
-        raise DataError(f"{archive.name!r} is broken ({error}). Remove it and try again.") from error
+    with opened(archive) as source:
+        found = [e for e in source.infolist() if Path(e.filename).suffix in SUFFIXES and not e.is_dir()]
+        found = [e for e in found if "readme" not in e.filename.lower()]
+        if not found:
+            raise DataError(f"{archive.name!r} holds no network file ({', '.join(SUFFIXES)}).")
+        entry = min(found, key=lambda e: (SUFFIXES.index(Path(e.filename).suffix), e.filename))
+        with open_member(source, entry, errors="replace") as stream:
+            lines = [line.strip() for line in stream]
     return _parse(lines, entry.filename)
 
 

@@ -7,7 +7,8 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from torch_geometric.data import Data
 from graphnetz._core.download import fetch, mirror_has
 from graphnetz._core.errors import DataError, DownloadError, GraphnetzError, UsageError
 from graphnetz._core.paths import slug
-from graphnetz.datasets.sources.base import Built, GraphDataset, add_masks, cached, rule_for
+from graphnetz.datasets.generators.build import with_masks
+from graphnetz.datasets.sources.base import Built, GraphDataset, cached, rule_for
 
 SITE = "https://networks.skewed.de"
 MAX_MEMBER = 16 << 30
@@ -238,7 +240,7 @@ def plain_network(
                 raise DataError(f"'{name}_nodes.csv' lacks the column {label!r}; its header is {header}.")
             _, y = np.unique([row[header.index(label)] for row in rows], return_inverse=True)
             built.graphs[0].y = torch.from_numpy(y.astype(np.int64))
-            add_masks(built.graphs[0])
+            with_masks(built.graphs[0], splits=10)
         return built
 
     return cached(root, f"network-{name}" + (f"-{label}" if label else ""), build)
@@ -246,20 +248,27 @@ def plain_network(
 
 def read_netzschleuder(archive: Path) -> Network:
     """Read ``edges.csv`` and ``nodes.csv`` out of a zip of the site."""
+    with opened(archive) as source:
+        members = {Path(entry.filename).name: entry for entry in source.infolist()}
+        if "edges.csv" not in members:
+            raise DataError(f"{archive.name!r} has no 'edges.csv'; it is not a network of the site.")
+        header, rows = _table(open_member(source, members["edges.csv"]), f"{archive.name}/edges.csv")
+        count = None
+        if "nodes.csv" in members:
+            count = len(_table(open_member(source, members["nodes.csv"]), f"{archive.name}/nodes.csv")[1])
+    return _network(header, rows, count, name=archive.name)
+
+
+@contextmanager
+def opened(archive: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip file; whatever is broken in it becomes one sentence."""
     try:
         with zipfile.ZipFile(archive) as source:
-            members = {Path(entry.filename).name: entry for entry in source.infolist()}
-            if "edges.csv" not in members:
-                raise DataError(f"{archive.name!r} has no 'edges.csv'; it is not a network of the site.")
-            header, rows = _table(open_member(source, members["edges.csv"]), f"{archive.name}/edges.csv")
-            count = None
-            if "nodes.csv" in members:
-                count = len(_table(open_member(source, members["nodes.csv"]), f"{archive.name}/nodes.csv")[1])
+            yield source
+    except GraphnetzError:
+        raise
     except (zipfile.BadZipFile, EOFError, OSError) as error:
-        if isinstance(error, GraphnetzError):
-            raise
         raise DataError(f"{archive.name!r} is broken ({error}). Remove it and try again.") from error
-    return _network(header, rows, count, name=archive.name)
 
 
 def open_member(source: zipfile.ZipFile, entry: zipfile.ZipInfo, *, errors: str = "strict") -> io.TextIOBase:

@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, to_undirected
 
 from graphnetz._core.errors import DataError, unknown_name
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, add_masks, cached, fetch_all
+from graphnetz.datasets.generators.build import with_masks
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, fetch_all
 
 HETEROPHILOUS_URL = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data"
 GEOM_URL = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master"
@@ -31,12 +32,8 @@ def heterophilous(root: str | Path, name: str, *, mirror: str | Path | None = No
     """Load one of the five heterophilous graphs (Platonov et al., 2023) with its ten splits."""
     if name not in HETEROPHILOUS:
         raise unknown_name("heterophilous graph", name, HETEROPHILOUS)
-    file = RawFile(
-        f"{name}.npz",
-        (f"{HETEROPHILOUS_URL}/{name}.npz",),
-        (f"HeterophilousGraphDataset/{name}/raw/{name}.npz",),
-        HETEROPHILOUS_SHA256.get(name),
-    )
+    place, pin = f"HeterophilousGraphDataset/{name}/raw", HETEROPHILOUS_SHA256.get(name)
+    file = RawFile.at(f"{name}.npz", HETEROPHILOUS_URL, place, pin)
 
     def build(raw: Path) -> Built:
         held = _npz(file.get(raw, mirror=mirror))
@@ -60,10 +57,8 @@ def geom_gcn(root: str | Path, name: str, *, mirror: str | Path | None = None) -
         raise unknown_name("Geom-GCN graph", name, (*WEBKB, "film"))
     family = "Actor/raw" if name == "film" else f"WebKB/{name}/raw"
     tables = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
-    files = [RawFile(f, (f"{GEOM_URL}/new_data/{name}/{f}",), (f"{family}/{f}",)) for f in tables]
-    for number in range(10):
-        f = f"{name}_split_0.6_0.2_{number}.npz"
-        files.append(RawFile(f, (f"{GEOM_URL}/splits/{f}",), (f"{family}/{f}",)))
+    files = [RawFile.at(file, f"{GEOM_URL}/new_data/{name}", family) for file in tables]
+    files += [RawFile.at(f"{name}_split_0.6_0.2_{i}.npz", f"{GEOM_URL}/splits", family) for i in range(10)]
 
     def build(raw: Path) -> Built:
         features, edges, *splits = fetch_all(files, raw, mirror=mirror)
@@ -83,7 +78,7 @@ def airports(root: str | Path, name: str, *, mirror: str | Path | None = None) -
     if name not in AIRPORTS:
         raise unknown_name("airport network", name, AIRPORTS)
     names = (f"{name}-airports.edgelist", f"labels-{name}-airports.txt")
-    files = [RawFile(f, (f"{AIRPORTS_URL}/{f}",), (f"Airports/{name}/raw/{f}",)) for f in names]
+    files = [RawFile.at(file, AIRPORTS_URL, f"Airports/{name}/raw") for file in names]
 
     def build(raw: Path) -> Built:
         edges, labels = fetch_all(files, raw, mirror=mirror)
@@ -96,7 +91,7 @@ def airports(root: str | Path, name: str, *, mirror: str | Path | None = None) -
             raise DataError(f"{edges.name!r} names the airport {error}, which has no label.") from error
         edge_index = coalesce(torch.tensor(pairs).t().contiguous(), num_nodes=len(table))
         data = Data(x=torch.eye(len(table)), edge_index=edge_index, y=torch.from_numpy(table[:, 1].copy()))
-        return Built([add_masks(data)], info={"split": "ten stratified 60/20/20 splits, ours"})
+        return Built([with_masks(data, splits=10)], info={"split": "ten stratified 60/20/20 splits, ours"})
 
     return cached(root, f"airports-{name}", build)
 

@@ -23,6 +23,7 @@ from graphnetz._core.optional import pip_install
 from graphnetz._core.unpickle import read_torch
 from graphnetz.datasets.sources.base import Built, GraphDataset, cached, mask_of, rule_for
 
+_FILES = {"train": "train", "val": "valid", "test": "test"}
 FAMILIES: Mapping[str, str] = {"ogbn": "nodeproppred", "ogbg": "graphproppred", "ogbl": "linkproppred"}
 
 
@@ -71,8 +72,8 @@ def _node(folder: Path, facts: Mapping[str, Any]) -> Built:
     label = _table(folder / "raw" / "node-label.csv.gz")
     data.y = torch.from_numpy(label).reshape(-1) if label.shape[1] == 1 else torch.from_numpy(label)
     nodes = int(data.num_nodes or 0)
-    for part, file in (("train", "train"), ("val", "valid"), ("test", "test")):
-        data[f"{part}_mask"] = mask_of(_index(folder, facts, file), nodes)
+    for part, index in _splits(folder, facts).items():
+        data[f"{part}_mask"] = mask_of(index, nodes)
     if facts["add_inverse_edge"] != "True":  # arXiv: citations are followed both ways, as is customary
         data.edge_index = to_undirected(data.edge_index, num_nodes=nodes)
     return Built([data])
@@ -90,18 +91,13 @@ def _graph(folder: Path, facts: Mapping[str, Any]) -> Built:
         graph.y = (y.long() if classes and single else y.float()).reshape(
             -1 if single else 1, *(() if single else (len(y),))
         )
-    splits = {
-        part: _index(folder, facts, file) for part, file in (("train", "train"), ("val", "valid"), ("test", "test"))
-    }
-    return Built(graphs, splits=splits)
+    return Built(graphs, splits=_splits(folder, facts))
 
 
 def _link(folder: Path, facts: Mapping[str, Any]) -> Built:
     (data,) = _graphs(folder / "raw", facts)
     path = folder / "split" / facts["split"]
-    held = {
-        part: read_torch(path / f"{file}.pt") for part, file in (("train", "train"), ("val", "valid"), ("test", "test"))
-    }
+    held = {part: read_torch(path / f"{file}.pt") for part, file in _FILES.items()}
     try:
         data.train_pos_edge_index = _columns(held["train"]["edge"])
         for part in ("val", "test"):
@@ -133,9 +129,7 @@ def _graphs(raw: Path, facts: Mapping[str, Any]) -> list[Data]:
             raise DataError(f"Graph {i} names a node outside 0..{nodes[i] - 1}.")
         both = facts["add_inverse_edge"] == "True"
         if both:  # each edge is followed by its inverse, as the OGB loaders order them
-            edge = np.stack(
-                [np.stack([edge[0], edge[1]], axis=1).reshape(-1), np.stack([edge[1], edge[0]], axis=1).reshape(-1)]
-            )
+            edge = np.stack([edge, edge[::-1]], axis=2).reshape(2, -1)
         graph = Data(edge_index=torch.from_numpy(np.ascontiguousarray(edge, dtype=np.int64)))
         if x is None:
             graph.num_nodes = int(nodes[i])
@@ -163,8 +157,9 @@ def _table(path: Path) -> np.ndarray:
     return np.ascontiguousarray(values.astype(np.int64 if values.dtype.kind in "iu" else np.float32))
 
 
-def _index(folder: Path, facts: Mapping[str, Any], part: str) -> np.ndarray:
-    return _table(folder / "split" / str(facts["split"]) / f"{part}.csv.gz").reshape(-1)
+def _splits(folder: Path, facts: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    where = folder / "split" / str(facts["split"])
+    return {part: _table(where / f"{file}.csv.gz").reshape(-1) for part, file in _FILES.items()}
 
 
 def _columns(pairs: Any) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from torch_geometric.utils import coalesce, to_undirected
 
 from graphnetz._core.archive import unpack
 from graphnetz._core.errors import DataError, unknown_name
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, consecutive, find_in
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, find_in, in_parts
 from graphnetz.datasets.sources.pyg import pyg_dataset
+from graphnetz.datasets.splits import consecutive_split
 
 MODELNET_URLS = {
     "10": ("https://3dvision.princeton.edu/projects/2014/3DShapeNets/ModelNet10.zip",),
@@ -35,11 +37,10 @@ ELLIPTIC = ("elliptic_txs_features.csv", "elliptic_txs_edgelist.csv", "elliptic_
 
 def ppi(root: str | Path, *, mirror: str | Path | None = None) -> GraphDataset:
     """Load the 24 tissue networks of PPI (Zitnik and Leskovec, 2017): 20 / 2 / 2 graphs, 121 labels each node."""
-    file = RawFile("ppi.zip", ("https://data.dgl.ai/dataset/ppi.zip",), ("PPI/ppi.zip",))
+    file = RawFile.at("ppi.zip", "https://data.dgl.ai/dataset", "PPI")
 
     def finish(saved: dict[str, list[Any]]) -> Built:
-        parts = [saved[f"{part}.pt"] for part in ("train", "val", "test")]
-        return Built([graph for part in parts for graph in part], splits=consecutive(*parts))
+        return in_parts(*(saved[f"{part}.pt"] for part in ("train", "val", "test")))
 
     return pyg_dataset(root, PPI, [file], name="ppi", prepare=_unpack_flat, finish=finish, mirror=mirror)
 
@@ -50,8 +51,7 @@ def movielens100k(root: str | Path, *, mirror: str | Path | None = None) -> Grap
     Features are the users' and the movies' columns side by side, zero for the other kind. The stars
     are in ``edge_rating``; negatives of a link task may also join two users or two movies.
     """
-    url = "https://files.grouplens.org/datasets/movielens/ml-100k.zip"
-    file = RawFile("ml-100k.zip", (url,), ("MovieLens100K/ml-100k.zip",))
+    file = RawFile.at("ml-100k.zip", "https://files.grouplens.org/datasets/movielens", "MovieLens100K")
 
     def finish(saved: dict[str, list[Any]]) -> Built:
         (hetero,) = saved["data.pt"]
@@ -84,18 +84,14 @@ def elliptic_bitcoin(root: str | Path, *, mirror: str | Path | None = None) -> G
     Time steps 1 to 29 train, 30 to 34 validate, 35 to 49 test; unlabelled transactions are in no part
     (``known_mask`` is false, and their class number 0 means nothing). Payments are followed both ways.
     """
-    files = [
-        RawFile(f"{f}.zip", (f"https://data.pyg.org/datasets/elliptic/{f}.zip",), (f"EllipticBitcoin/{f}.zip",))
-        for f in ELLIPTIC
-    ]
+    address = "https://data.pyg.org/datasets/elliptic"
+    files = [RawFile.at(f"{file}.zip", address, "EllipticBitcoin") for file in ELLIPTIC]
     steps: dict[str, np.ndarray] = {}
 
     def prepare(fetched: list[Path], folder: Path) -> None:
         import pandas as pd
 
-        for path in fetched:
-            inner = unpack(path, folder / f"{path.stem}-unpacked")
-            shutil.move(str(find_in(inner, path.stem)), folder / path.stem)
+        _unpack_each(fetched, folder, ELLIPTIC)
         table = pd.read_csv(folder / ELLIPTIC[0], header=None, usecols=[1])
         steps["time"] = table.to_numpy().reshape(-1)
 
@@ -119,34 +115,26 @@ def malnet_tiny(root: str | Path, *, mirror: str | Path | None = None) -> GraphD
     """Load MalNet-Tiny (Freitas et al., 2021): 5,000 function call graphs of five types, no features."""
     base = "https://malnet.cc.gatech.edu"
     files = [
-        RawFile(
-            "malnet-graphs-tiny.tar.gz",
-            (f"{base}/graph-data/malnet-graphs-tiny.tar.gz",),
-            ("MalNetTiny/malnet-graphs-tiny.tar.gz",),
-        ),
-        RawFile(
-            "split_info_tiny.zip", (f"{base}/split-info/split_info_tiny.zip",), ("MalNetTiny/split_info_tiny.zip",)
-        ),
+        RawFile.at("malnet-graphs-tiny.tar.gz", f"{base}/graph-data", "MalNetTiny"),
+        RawFile.at("split_info_tiny.zip", f"{base}/split-info", "MalNetTiny"),
     ]
-    sizes: list[range] = []
+    sizes: list[int] = []
 
     def prepare(fetched: list[Path], folder: Path) -> None:
-        for path, name in zip(fetched, ("malnet-graphs-tiny", "split_info_tiny"), strict=True):
-            inner = unpack(path, folder / f"{name}-unpacked")
-            shutil.move(str(find_in(inner, name)), folder / name)
+        _unpack_each(fetched, folder, ("malnet-graphs-tiny", "split_info_tiny"))
         for part in ("train", "val", "test"):
             lines = (folder / "split_info_tiny" / "type" / f"{part}.txt").read_text().split()
             for line in lines:
                 if ".." in Path(line).parts or Path(line).is_absolute():
                     raise DataError(f"The split file names {line!r}, which lies outside its folder.")
-            sizes.append(range(len(lines)))
+            sizes.append(len(lines))
 
     def finish(saved: dict[str, list[Any]]) -> Built:
         graphs = saved["data.pt"]
         for graph in graphs:
             graph.y = torch.tensor([int(graph.y)])
             graph.edge_index = coalesce(graph.edge_index, num_nodes=graph.num_nodes)
-        return Built(graphs, splits=consecutive(*sizes), info={"directed": True})
+        return Built(graphs, splits=consecutive_split(*sizes), info={"directed": True})
 
     return pyg_dataset(root, MalNetTiny, files, name="malnet-tiny", prepare=prepare, finish=finish, mirror=mirror)
 
@@ -156,14 +144,11 @@ def shapenet(root: str | Path, *, mirror: str | Path | None = None) -> GraphData
 
     Features are position and normal; the label of a point is its part among 50.
     """
-    file = RawFile(
-        f"{SHAPENET}.zip", (f"https://shapenet.cs.stanford.edu/media/{SHAPENET}.zip",), (f"ShapeNet/{SHAPENET}.zip",)
-    )
+    file = RawFile.at(f"{SHAPENET}.zip", "https://shapenet.cs.stanford.edu/media", "ShapeNet")
 
     def finish(saved: dict[str, list[Any]]) -> Built:
-        keys = {part: next(key for key in saved if key.endswith(f"_{part}.pt")) for part in ("train", "val", "test")}
-        parts = [[_cloud(shape) for shape in saved[key]] for key in keys.values()]
-        return Built([graph for part in parts for graph in part], splits=consecutive(*parts))
+        keys = [next(key for key in saved if key.endswith(f"_{part}.pt")) for part in ("train", "val", "test")]
+        return in_parts(*([_cloud(shape) for shape in saved[key]] for key in keys))
 
     return pyg_dataset(
         root, ShapeNet, [file], name="shapenet", prepare=_unpack_inner(SHAPENET), finish=finish, mirror=mirror
@@ -221,6 +206,11 @@ def _unpack_flat(fetched: list[Path], folder: Path) -> None:
     for path in inner.rglob("*"):
         if path.is_file():
             shutil.move(str(path), folder / path.name)
+
+
+def _unpack_each(fetched: list[Path], folder: Path, names: Sequence[str]) -> None:
+    for path, name in zip(fetched, names, strict=True):
+        shutil.move(str(find_in(unpack(path, folder / f"{name}-unpacked"), name)), folder / name)
 
 
 def _unpack_inner(name: str) -> Any:

@@ -29,12 +29,7 @@ def raw_files(name: str) -> list[RawFile]:
     if name not in SHA256:
         raise unknown_name("citation network", name, SHA256)
     stem = f"ind.{name.lower()}"
-    return [
-        RawFile(
-            f"{stem}.{part}", (f"{URL}/{stem}.{part}",), (f"Planetoid/{name}/raw/{stem}.{part}",), SHA256[name][part]
-        )
-        for part in PARTS
-    ]
+    return [RawFile.at(f"{stem}.{part}", URL, f"Planetoid/{name}/raw", SHA256[name][part]) for part in PARTS]
 
 
 def planetoid(root: str | Path, name: str, *, mirror: str | Path | None = None) -> GraphDataset:

@@ -42,7 +42,7 @@ def fb15k_237(root: str | Path, *, mirror: str | Path | None = None) -> GraphDat
             archive = fetch((), raw / "FB15k-237.zip", mirror=mirror, names=(packed,))
             folder = unpack(archive, raw / "unpacked") / "FB15k-237" / "raw"
         else:
-            fetch_all([RawFile(f, (f"{FB_URL}/{f}",), (f"{plain}/{f}",)) for f in FB_FILES], raw, mirror=mirror)
+            fetch_all([RawFile.at(file, FB_URL, plain) for file in FB_FILES], raw, mirror=mirror)
             folder = raw
         entities, relations = _numbers(folder / "entities.dict"), _numbers(folder / "relations.dict")
         triples = {split: _read_triples(folder / f"{split}.txt") for split in SPLITS}
@@ -53,7 +53,7 @@ def fb15k_237(root: str | Path, *, mirror: str | Path | None = None) -> GraphDat
 
 def wordnet18rr(root: str | Path, *, mirror: str | Path | None = None) -> GraphDataset:
     """Load WN18RR (Dettmers et al., 2018); entities are numbered in order of appearance."""
-    files = [RawFile(f"{s}.txt", (f"{WN_URL}/{s}.txt",), (f"WordNet18RR/raw/{s}.txt",)) for s in SPLITS]
+    files = [RawFile.at(f"{split}.txt", WN_URL, "WordNet18RR/raw") for split in SPLITS]
 
     def build(raw: Path) -> Built:
         paths = fetch_all(files, raw, mirror=mirror)

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from graphnetz._core.archive import unpack
 from graphnetz._core.errors import DataError, unknown_name
 from graphnetz._core.unpickle import read_torch
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, consecutive, find_in
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, find_in, in_parts
 
 PYG_URL = "https://data.pyg.org/datasets"
 PEPTIDES: Mapping[str, tuple[str, str]] = {
@@ -35,12 +35,8 @@ def peptides(root: str | Path, name: str, *, mirror: str | Path | None = None) -
     def build(raw: Path) -> Built:
         where = unpack(file.get(raw, mirror=mirror), raw / folder)
         parts = [_listed(read_torch(find_in(where, f"{split}.pt"))) for split in ("train", "val", "test")]
-        graphs = [
-            Data(x=_tensor(x), edge_attr=_tensor(edge_attr), edge_index=_tensor(edge_index), y=_tensor(y))
-            for part in parts
-            for x, edge_attr, edge_index, y in part
-        ]
-        return Built(graphs, splits=consecutive(*parts))
+        keys = ("x", "edge_attr", "edge_index", "y")
+        return in_parts(*([_plain(dict(zip(keys, item, strict=True))) for item in part] for part in parts))
 
     return cached(root, name, build)
 
@@ -51,16 +47,14 @@ def mnist_superpixels(root: str | Path, *, mirror: str | Path | None = None) -> 
     The publication has no validation part: the last 5,000 training graphs serve as one. Features
     are the intensity and the position.
     """
-    file = RawFile(
-        "MNISTSuperpixels.zip", (f"{PYG_URL}/MNISTSuperpixels.zip",), ("MNISTSuperpixels/MNISTSuperpixels.zip",)
-    )
+    file = RawFile.at("MNISTSuperpixels.zip", PYG_URL, "MNISTSuperpixels")
 
     def build(raw: Path) -> Built:
         where = unpack(file.get(raw, mirror=mirror), raw / "MNISTSuperpixels")
-        train, test = map(_listed, _parts(read_torch(find_in(where, "MNISTSuperpixels.pt")), 2))
-        graphs = [_with_position(item) for item in (*train, *test)]
+        found = _parts(read_torch(find_in(where, "MNISTSuperpixels.pt")), 2)
+        train, test = ([_with_position(item) for item in _listed(part)] for part in found)
         held = min(5000, max(1, len(train) // 12))
-        return Built(graphs, splits=consecutive(train[:-held], train[-held:], test))
+        return in_parts(train[:-held], train[-held:], test)
 
     return cached(root, "mnist-superpixels", build)
 
@@ -70,13 +64,13 @@ def gnn_benchmark(root: str | Path, name: str, *, mirror: str | Path | None = No
     if name not in GNN_BENCHMARK:
         raise unknown_name("Benchmarking-GNNs file", name, GNN_BENCHMARK)
     stem = f"{name}_v2"
-    file = RawFile(f"{stem}.zip", (f"{PYG_URL}/benchmarking-gnns/{stem}.zip",), (f"GNNBenchmarkDataset/{stem}.zip",))
+    file = RawFile.at(f"{stem}.zip", f"{PYG_URL}/benchmarking-gnns", "GNNBenchmarkDataset")
 
     def build(raw: Path) -> Built:
         where = unpack(file.get(raw, mirror=mirror), raw / stem)
         parts = [_listed(part) for part in _parts(read_torch(find_in(where, f"{stem}.pt")), 3)]
         make: Callable[[Mapping[str, Any]], Data] = _with_position if name in ("MNIST", "CIFAR10") else _plain
-        return Built([make(item) for part in parts for item in part], splits=consecutive(*parts))
+        return in_parts(*([make(item) for item in part] for part in parts))
 
     return cached(root, f"gnn-benchmark-{name}", build)
 
@@ -86,7 +80,7 @@ def qm9(root: str | Path, *, target: int | None = 0, mirror: str | Path | None =
 
     ``target`` chooses one of the 19 targets (0 is the dipole moment, as in RINGS); None keeps all.
     """
-    file = RawFile("qm9_v3.zip", (f"{PYG_URL}/qm9_v3.zip",), ("QM9/qm9_v3.zip",))
+    file = RawFile.at("qm9_v3.zip", PYG_URL, "QM9")
     if target is not None and not 0 <= target < 19:
         raise unknown_name("QM9 target", target, map(str, range(19)))
 
@@ -137,7 +131,3 @@ def _parts(value: Any, count: int) -> Sequence[Any]:
     if len(parts) != count:
         raise DataError(f"The file holds {len(parts)} parts instead of {count}.")
     return parts
-
-
-def _tensor(value: Any) -> torch.Tensor:
-    return value if isinstance(value, torch.Tensor) else torch.as_tensor(value)

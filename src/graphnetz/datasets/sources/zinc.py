@@ -15,7 +15,7 @@ from graphnetz._core.download import fetch
 from graphnetz._core.errors import DataError, DownloadError
 from graphnetz._core.pins import VARIABLE, user_pin
 from graphnetz._core.unpickle import loads
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, consecutive, fetch_all
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, fetch_all, in_parts
 
 URL = "https://www.dropbox.com/s/feo9qle74kg48gy/molecules.zip?dl=1"
 INDEX_URL = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/molecules"
@@ -39,17 +39,13 @@ def zinc(root: str | Path, *, sha256: str | None = None, mirror: str | Path | No
                 "copy you trust."
             )
         archive = fetch(URL, raw / "molecules.zip", sha256=pin, mirror=mirror, names=("ZINC/molecules.zip",))
-        indices = fetch_all(
-            [RawFile(f"{p}.index", (f"{INDEX_URL}/{p}.index",), (f"ZINC/{p}.index",)) for p in PARTS],
-            raw,
-            mirror=mirror,
-        )
+        indices = fetch_all([RawFile.at(f"{p}.index", INDEX_URL, "ZINC") for p in PARTS], raw, mirror=mirror)
         parts = []
         with zipfile.ZipFile(archive) as source:
             for part, index in zip(PARTS, indices, strict=True):
                 molecules = loads(source.read(f"molecules/{part}.pickle"), name=f"{part}.pickle")
                 parts.append([_molecule(molecules[i]) for i in _numbers(index, len(molecules))])
-        return Built([graph for part in parts for graph in part], splits=consecutive(*parts))
+        return in_parts(*parts)
 
     return cached(root, "zinc-subset", build)
 

@@ -1,27 +1,11 @@
 """Selectors: from performances on known graphs to a ranking of models for a new one."""
 
-from graphnetz.selection.selectors.averages import GlobalPerformance, GlobalRank, RandomSelector
-from graphnetz.selection.selectors.base import SELECTORS, Selector
-from graphnetz.selection.selectors.factors import ALORS
-from graphnetz.selection.selectors.kernel import KernelSelector
-from graphnetz.selection.selectors.metagl import MetaGL
-from graphnetz.selection.selectors.metaod import MetaOD
-from graphnetz.selection.selectors.ncf import NCF
-from graphnetz.selection.selectors.neighbours import ISAC, NearestGraph
-from graphnetz.selection.selectors.surrogate import SupervisedSurrogate
+from __future__ import annotations
 
-__all__ = [
-    "ALORS",
-    "ISAC",
-    "NCF",
-    "SELECTORS",
-    "GlobalPerformance",
-    "GlobalRank",
-    "KernelSelector",
-    "MetaGL",
-    "MetaOD",
-    "NearestGraph",
-    "RandomSelector",
-    "Selector",
-    "SupervisedSurrogate",
-]
+from graphnetz._core.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+
+# A selector is registered when its module is imported: in this order, in which listings show them.
+for _name in ("RandomSelector", "ALORS", "KernelSelector", "MetaGL", "MetaOD", "NCF", "ISAC", "SupervisedSurrogate"):
+    __getattr__(_name)

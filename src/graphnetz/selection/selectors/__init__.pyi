@@ -1,0 +1,13 @@
+from graphnetz.selection.selectors.averages import GlobalPerformance as GlobalPerformance
+from graphnetz.selection.selectors.averages import GlobalRank as GlobalRank
+from graphnetz.selection.selectors.averages import RandomSelector as RandomSelector
+from graphnetz.selection.selectors.base import SELECTORS as SELECTORS
+from graphnetz.selection.selectors.base import Selector as Selector
+from graphnetz.selection.selectors.factors import ALORS as ALORS
+from graphnetz.selection.selectors.kernel import KernelSelector as KernelSelector
+from graphnetz.selection.selectors.metagl import MetaGL as MetaGL
+from graphnetz.selection.selectors.metaod import MetaOD as MetaOD
+from graphnetz.selection.selectors.ncf import NCF as NCF
+from graphnetz.selection.selectors.neighbours import ISAC as ISAC
+from graphnetz.selection.selectors.neighbours import NearestGraph as NearestGraph
+from graphnetz.selection.selectors.surrogate import SupervisedSurrogate as SupervisedSurrogate
