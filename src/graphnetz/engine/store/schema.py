@@ -43,8 +43,8 @@ def _found(connection: sqlite3.Connection, table: str) -> set[str]:
 
 def prepare(connection: sqlite3.Connection, *, name: str) -> None:
     """Create the tables in an empty file, or bring an older store up to date; all in one transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
         version = _version(connection)
         if version == 0 and not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
             for statement in CREATE:
@@ -58,10 +58,6 @@ def prepare(connection: sqlite3.Connection, *, name: str) -> None:
                     connection.execute(statement)
             if version != SCHEMA_VERSION:
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
 
 
 def await_tables(connection: sqlite3.Connection, *, seconds: float = 5.0) -> None:
