@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +17,8 @@ def generator(*entropy: int | str) -> np.random.Generator:
     Strings take part through their bytes, so that ``generator("cora", 3)`` does not depend on
     Python's hash randomisation.
     """
-    words: list[int] = []
-    for item in entropy:
-        if isinstance(item, str):
-            words.extend(item.encode())
-        else:
-            words.append(int(item) & 0xFFFFFFFFFFFFFFFF)
-    return np.random.default_rng(words)
+    words = [item.encode() if isinstance(item, str) else [int(item) & 0xFFFFFFFFFFFFFFFF] for item in entropy]
+    return np.random.default_rng(list(itertools.chain(*words)))
 
 
 def seed_everything(seed: int) -> None:
