@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import statistics
 import time
@@ -17,7 +18,7 @@ import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz.engine.config import mirrored, resolve
 from graphnetz.engine.cost.footprint import refuse_too_large
-from graphnetz.engine.executors import Limits, LocalExecutor, default_workers
+from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, results_of
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.progress import clock
 from graphnetz.engine.store import Store
@@ -152,12 +153,10 @@ def probe(
     """
     cells = _tasks_in_turn(cells)
     first, second = ([_one_epoch(cell, turn) for cell in cells] for turn in (1, 2))
-    results: dict[str, CellResult] = {}
     deadline = time.monotonic() + seconds
-    LocalExecutor(workers=1).run(
-        [cell for both in zip(first, second, strict=True) for cell in both], workbench,
+    results = results_of(
+        LocalExecutor(workers=1), [cell for both in zip(first, second, strict=True) for cell in both], workbench,
         limits=Limits(seconds=seconds), on_start=lambda _: time.monotonic() < deadline,
-        on_result=lambda result: results.update({result.key: result}),
     )  # fmt: skip
     prices = {
         (cell.task, cell.model): _price(cell, results[a.key], results[b.key], workbench.specs[cell.model].kind)
@@ -171,12 +170,10 @@ def probe(
 
 def _tasks_in_turn(cells: Sequence[Cell]) -> list[Cell]:
     """The first model of every task, then the second of every task, and so on."""
-    turns: dict[str, int] = {}
-    numbered = []
+    by_task: dict[str, list[Cell]] = {}
     for cell in cells:
-        turns[cell.task] = turns.get(cell.task, 0) + 1
-        numbered.append((turns[cell.task], cell))
-    return [cell for _, cell in sorted(numbered, key=lambda pair: pair[0])]
+        by_task.setdefault(cell.task, []).append(cell)
+    return [cell for turn in itertools.zip_longest(*by_task.values()) for cell in turn if cell is not None]
 
 
 def _like_the_others(prices: Sequence[tuple[float, float, str]]) -> tuple[float, float, str]:

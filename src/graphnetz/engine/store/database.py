@@ -189,10 +189,10 @@ class Store:
             return db.total_changes - before
 
     def cells(self) -> Iterator[Cell]:
-        """Yield the planned cells in plan order."""
+        """Return the planned cells in plan order."""
         protocols = self._protocols()
-        for *names, protocol in self._read("SELECT key, task, model, seed, protocol FROM cells ORDER BY position"):
-            yield Cell(*names, protocols[protocol])
+        rows = self._read("SELECT key, task, model, seed, protocol FROM cells ORDER BY position")
+        return (Cell(key, task, model, seed, protocols[name]) for key, task, model, seed, name in rows)
 
     def _protocols(self) -> dict[str, Protocol]:
         """Protocols by hash: many cells share one object."""

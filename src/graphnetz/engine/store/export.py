@@ -11,12 +11,10 @@ from graphnetz._core.optional import require
 from graphnetz._core.paths import atomic_write
 from graphnetz.engine.store.codec import dump_metrics
 from graphnetz.engine.store.database import Store
+from graphnetz.engine.store.rows import RESULT_COLUMNS
 
 EXPORT_VERSION = 1
-COLUMNS = (
-    "key", "task", "model", "seed", "status", "metric", "value", "greater_is_better", "epochs", "best_epoch",
-    "seconds", "peak_memory", "parameters", "error", "environment", "replication", "n_train", "n_test", "metrics",
-)  # fmt: skip
+COLUMNS = (*(name for name in RESULT_COLUMNS if name not in ("metrics", "notes")), "metrics")
 _TYPES = {
     **dict.fromkeys(COLUMNS, "string"),
     **dict.fromkeys(("seed", "epochs", "best_epoch", "parameters", "n_train", "n_test"), "Int64"),

@@ -69,8 +69,8 @@ def await_tables(connection: sqlite3.Connection, *, seconds: float = 5.0) -> Non
         time.sleep(0.02)
 
 
-def identify(connection: sqlite3.Connection, *, name: str) -> int:
-    """Return the version of a store, or say why the file is not one we can read."""
+def identify(connection: sqlite3.Connection, *, name: str) -> None:
+    """Say why a file is not a store that we can read, if it is not."""
     marker = connection.execute("PRAGMA application_id").fetchone()[0]
     if marker != APPLICATION_ID:
         raise StoreError(f"{name!r} is an SQLite file, but not a graphnetz store. Name the folder of a run.")
@@ -80,7 +80,6 @@ def identify(connection: sqlite3.Connection, *, name: str) -> int:
             f"The store {name!r} has schema version {version}, this version reads up to {SCHEMA_VERSION}. "
             "Upgrade graphnetz."
         )
-    return version
 
 
 def check(connection: sqlite3.Connection, *, name: str) -> None:
