@@ -29,7 +29,7 @@ def family(pid: int) -> float:
     todo = children(pid)
     while todo:
         child = todo.pop()
-        share = _proportional(child)
+        share = _kilobytes(Path(f"/proc/{child}/smaps_rollup"), "Pss:") if _PROC else resident(child)
         if not math.isnan(share):
             total += share
             todo.extend(children(child))
@@ -98,10 +98,6 @@ def children(pid: int) -> list[int]:
             return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
         return [child.pid for child in psutil.Process(pid).children()]
     return []
-
-
-def _proportional(pid: int) -> float:
-    return _kilobytes(Path(f"/proc/{pid}/smaps_rollup"), "Pss:") if _PROC else resident(pid)
 
 
 def _kilobytes(path: Path, field: str) -> float:

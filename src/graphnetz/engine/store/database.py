@@ -109,7 +109,8 @@ class Store:
         mode = "rwc"
         if self.readonly:
             mode = "ro" if os.access(self.path.parent, os.W_OK) else "ro&immutable=1"
-            if "immutable" in mode and _has_journal(self.path):
+            journal = self.path.with_name(f"{self.path.name}-wal")
+            if "immutable" in mode and journal.is_file() and journal.stat().st_size:
                 raise StoreError(
                     f"The store {str(self.path)!r} was not closed and its folder is read-only. Copy the folder to a "
                     "writable place and open it there."
@@ -373,8 +374,3 @@ def _end(db: sqlite3.Connection, result: CellResult, condition: str, *values: st
     if cursor.rowcount == 1 and any(blob is not None for blob in details):
         db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
     return cursor.rowcount == 1
-
-
-def _has_journal(path: Path) -> bool:
-    wal = path.with_name(path.name + "-wal")
-    return wal.is_file() and wal.stat().st_size > 0
