@@ -112,7 +112,7 @@ def bench_report(folder: Path, n_tasks: int = 100, n_models: int = 100, n_seeds:
     specs = {f"model{i:03d}": spec.with_kwargs({"dropout": i / 200}) for i in range(n_models)}
     workbench = Workbench(tasks, specs, str(folder))
     lap("prepare")
-    plan = make_plan(workbench, tuple(range(n_seeds)), protocol={"hidden_channels": 8}, epochs=EPOCHS)
+    plan = make_plan(workbench, tuple(range(n_seeds)), protocol={"hidden_channels": 8, "epochs": EPOCHS})
     lap("make_plan")
     with Store.create(folder) as store:
         store.plan(plan.cells)

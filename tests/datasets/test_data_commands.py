@@ -170,7 +170,7 @@ def test_the_paper_protocol_is_what_it_says():
     config = load_config(None, {"protocol": "paper"})
     assert config.models() == list(PAPER_MODELS) == ["GCN", "GAT", "GraphSAGE", "GraphTransformer", "GIN"]
     for task in SUITES["cross-category"]():
-        found = resolve_protocol(task, config.overrides(), epochs=None)
+        found = resolve_protocol(task, config.overrides())
         assert (found.selection, found.edge_attributes, found.hidden_channels) == ("last", False, 64)
         assert (found.optimiser, found.epochs) == ("adam", task.epochs)
         rates = {"node_cls": (1e-2, 5e-4), "graph_cls": (1e-3, 0.0), "link_pred": (1e-2, 0.0)}
@@ -180,7 +180,7 @@ def test_the_paper_protocol_is_what_it_says():
 def test_single_flags_win_over_the_protocol_and_unknown_ones_are_named():
     config = load_config(None, {"protocol": "paper", "selection": "best_val", "hidden_channels": 16})
     assert config.overrides()["selection"] == "best_val"
-    assert resolve_protocol(task_of("cora"), config.overrides(), epochs=None).hidden_channels == 16
+    assert resolve_protocol(task_of("cora"), config.overrides()).hidden_channels == 16
     plain = load_config(None, {})
     assert plain.overrides() == {}
     assert plain.models() == list(DEFAULT_MODELS)

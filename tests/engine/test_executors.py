@@ -15,6 +15,7 @@ import psutil
 import pytest
 import torch
 
+from graphnetz import run_benchmark
 from graphnetz._core.errors import StoreError, UnknownNameError, UsageError
 from graphnetz.engine.executors import EXECUTORS, Limits, LocalExecutor, SerialExecutor, default_workers, drive
 from graphnetz.engine.executors.pool import Pool
@@ -366,6 +367,28 @@ def test_limits_and_names_are_checked():
     assert set(EXECUTORS) >= {"serial", "local", "ray"}
     assert default_workers(Limits()) <= len(os.sched_getaffinity(0))
     assert default_workers(Limits(memory_mb=1e9)) == 1
+
+
+def test_an_executor_of_others_gets_the_settings_it_takes(tmp_path):
+    """Address and graphics processors are for whoever names them, not for the one called ray."""
+    got = []
+
+    class Cluster(SerialExecutor):
+        takes = ("address",)
+
+        def __init__(self, *, address=None, **options):
+            super().__init__(**options)
+            got.append(address)
+
+    EXECUTORS.add("cluster", Cluster)
+    options = {"models": "MLP", "tasks": "karate_club", "seeds": 1, "epochs": 1, "root": str(tmp_path), "verbose": False}
+    try:
+        run_benchmark(**options, backend="cluster", address="there:1")
+        with pytest.raises(UsageError, match="gpus is for Ray clusters, not for the backend 'cluster'"):
+            run_benchmark(**options, backend="cluster", address="there:1", gpus=0.5)
+    finally:
+        EXECUTORS.remove("cluster")
+    assert got == ["there:1"]
 
 
 def test_a_pool_leaves_nothing_behind(start):

@@ -66,6 +66,12 @@ def test_every_deviation_is_listed(tmp_path):
     assert rows["models dropped"][1] == "p52"
 
 
+def test_a_changed_setting_of_one_model_is_a_deviation(tmp_path):
+    run(tmp_path)
+    rows = registered(run(tmp_path, model_protocol={"p50": {"epochs": 3}})).extra["deviations"]
+    assert rows == [["model protocol of coins changed", "p50: None", "p50: {'epochs': 3}"]]
+
+
 def test_a_changed_metric_and_a_changed_rule_are_deviations(tmp_path):
     task = _models.Task("coins", "node_cls", _models.graph, 1)
     options = {"backend": "serial", "verbose": False, "out": tmp_path, "models": MODELS}

@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
@@ -33,7 +34,6 @@ def unpack(
     *,
     max_bytes: int = MAX_BYTES,
     max_files: int = MAX_FILES,
-    max_ratio: float = MAX_RATIO,
 ) -> Path:
     """Unpack a zip or tar archive into ``folder``, which appears whole or not at all.
 
@@ -50,7 +50,7 @@ def unpack(
     with FileLock(str(folder.parent / f".{folder.name}.lock")):
         if folder.is_dir():
             return folder
-        budget = _Budget(archive, max_bytes=max_bytes, max_files=max_files, max_ratio=max_ratio)
+        budget = _Budget(archive, max_bytes, max_files, archive.stat().st_size)
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
             for name, source in _members(archive):
@@ -65,32 +65,23 @@ def unpack(
 
 def safe_parts(name: str, archive: Path) -> PurePosixPath:
     """Return a member's name as a relative path, or refuse it."""
-    path = PurePosixPath(name)
-    windows = PureWindowsPath(name)
-    if (
-        not name.strip("/ ")
-        or path.is_absolute()
-        or windows.drive
-        or windows.is_absolute()
-        or ".." in path.parts
-        or ".." in windows.parts
-        or "\x00" in name
-    ):
+    path, windows = PurePosixPath(name), PureWindowsPath(name)
+    outside = path.is_absolute() or windows.drive or windows.is_absolute() or ".." in (*path.parts, *windows.parts)
+    if outside or not name.strip("/ ") or "\x00" in name:
         raise DataError(f"{archive.name!r} names {name!r}, which lies outside its folder; it was not unpacked.")
     return path
 
 
+@dataclass
 class _Budget:
     """Counts what really comes out, since the sizes in an archive's headers may lie."""
 
-    def __init__(self, archive: Path, *, max_bytes: int, max_files: int, max_ratio: float) -> None:
-        self.archive = archive
-        self.packed = max(1, archive.stat().st_size)
-        self.max_bytes = max_bytes
-        self.max_files = max_files
-        self.max_ratio = max_ratio
-        self.files = 0
-        self.total = 0
+    archive: Path
+    max_bytes: int
+    max_files: int
+    packed: int
+    files: int = 0
+    total: int = 0
 
     def file(self) -> None:
         self.files += 1
@@ -99,8 +90,7 @@ class _Budget:
 
     def add(self, count: int) -> None:
         self.total += count
-        bomb = self.total > max(RATIO_FLOOR, self.max_ratio * self.packed)
-        if self.total > self.max_bytes or bomb:
+        if self.total > min(self.max_bytes, max(RATIO_FLOOR, MAX_RATIO * self.packed)):
             raise DataError(
                 f"{self.archive.name!r} ({self.packed} bytes) unpacks to more than {self.total} bytes, "
                 "which looks like a decompression bomb; it was not unpacked."
@@ -134,11 +124,10 @@ def _zip_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
 def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     with tarfile.open(archive) as source:
         for entry in source:
+            if entry.name.strip("./") or not entry.isdir():
+                safe_parts(entry.name, archive)
             if entry.isdir():
-                if entry.name.strip("./"):
-                    safe_parts(entry.name, archive)
                 continue
-            safe_parts(entry.name, archive)
             stream = source.extractfile(entry) if entry.isreg() else None
             if stream is None:
                 raise DataError(f"{archive.name!r} holds the link or device {entry.name!r}; it was not unpacked.")

@@ -14,6 +14,7 @@ import logging
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -109,7 +110,8 @@ def mirrors(explicit: str | Path | None = None) -> list[str]:
 
 def mirror_has(name: str, *, mirror: str | Path | None = None) -> bool:
     """Whether a mirror folder holds ``name``; an address is asked with a short request."""
-    return any(_mirror_has(place, name) for place in mirrors(mirror))
+    held = (_in_mirror(place, name) for place in mirrors(mirror))
+    return any(http.exists(where) if isinstance(where, str) else where.exists() for where in held)
 
 
 @contextmanager
@@ -158,10 +160,9 @@ def _fetch_any(
 def _places(addresses: Sequence[str], *, mirror: str | Path | None, names: Sequence[str]) -> Iterator[str | Path]:
     for place in mirrors(mirror):
         for name in names:
-            if _is_url(place):
-                yield f"{place.rstrip('/')}/{quote(name)}"
-            elif inside(place, name).is_file():
-                yield inside(place, name)
+            where = _in_mirror(place, name)
+            if isinstance(where, str) or where.is_file():
+                yield where
     if not os.environ.get(OFFLINE_VARIABLE):
         yield from addresses
 
@@ -201,28 +202,22 @@ def _check_gzip(part: Path) -> None:
         with gzip.open(part, "rb") as stream:
             while stream.read(1 << 20):
                 pass
-    except (OSError, EOFError) as error:
-        if isinstance(error, OSError) and error.errno:
+    except (OSError, EOFError, zlib.error) as error:
+        if getattr(error, "errno", None):  # the disk's fault, not the file's
             raise
-        raise DownloadError(f"the file is not a complete gzip file ({error})") from error
-    except Exception as error:  # zlib.error has no common base
         raise DownloadError(f"the file is not a complete gzip file ({error})") from error
 
 
 def _trusted(target: Path, expected: str | None) -> bool:
+    """Whether the file is there and whole; one without a known hash was put there by the user and is recorded now."""
     if not target.is_file():
         return False
-    if expected is None:  # put there by the user; its hash is recorded from now on
-        try:
-            _check_content(target, target.name, expected=None)
-        except DownloadError as error:
-            _log.warning("%s is not usable (%s); fetching it again.", target, error)
-            return False
-        return True
-    if file_sha256(target) == expected:
-        return True
-    _log.warning("%s does not have its recorded sha256; fetching it again.", target)
-    return False
+    try:
+        _check_content(target, target.name, expected=expected)
+    except DownloadError as error:
+        _log.warning("%s is not usable (%s); fetching it again.", target, error)
+        return False
+    return True
 
 
 def _recorded(target: Path) -> str | None:
@@ -265,12 +260,10 @@ def _copy_into_mirror(target: Path, name: str) -> None:
     _write_record(copy, file_sha256(copy))
 
 
-def _mirror_has(place: str, name: str) -> bool:
-    return http.exists(f"{place.rstrip('/')}/{quote(name)}") if _is_url(place) else inside(place, name).exists()
-
-
-def _is_url(place: str) -> bool:
-    return urlsplit(place).scheme in {"http", "https"}
+def _in_mirror(place: str, name: str) -> str | Path:
+    """Return the address or the path of ``name`` in a mirror."""
+    url = urlsplit(place).scheme in {"http", "https"}
+    return f"{place.rstrip('/')}/{quote(name)}" if url else inside(place, name)
 
 
 def _make_folder(folder: Path) -> None:
@@ -283,8 +276,6 @@ def _make_folder(folder: Path) -> None:
 
 
 def _disk_error(error: OSError, target: Path) -> DownloadError:
-    if isinstance(error, DownloadError):
-        return error
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DownloadError(
             f"The disk is full while writing {str(target)!r}; nothing was kept. Free some space or choose another root."

@@ -29,10 +29,6 @@ class DataError(GraphnetzError, ValueError):
     """A dataset or file does not hold what its task needs."""
 
 
-class ModelError(GraphnetzError):
-    """A user's model raised; the message carries the user's own exception."""
-
-
 class StoreError(GraphnetzError):
     """A run folder cannot be read or written."""
 

@@ -3,77 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
-MOVED = {
-    "benchmark.adaptive": "engine.adaptive",
-    "benchmark.api": "engine.api",
-    "benchmark.budgets": "engine.cost.parameters",
-    "benchmark.cluster": "engine.cluster",
-    "benchmark.code_hash": "engine.identity.code",
-    "benchmark.config": "engine.config",
-    "benchmark.environment": "engine.identity.environment",
-    "benchmark.estimate": "engine.cost.estimate",
-    "benchmark.executors": "engine.executors",
-    "benchmark.fingerprint": "engine.identity.data",
-    "benchmark.footprint": "engine.cost.footprint",
-    "benchmark.health": "engine.doctor",
-    "benchmark.keys": "engine.identity.keys",
-    "benchmark.loggers": "engine.trackers",
-    "benchmark.outputs": "engine.outputs",
-    "benchmark.plan": "engine.plan",
-    "benchmark.progress": "engine.progress",
-    "benchmark.register": "engine.preregistration",
-    "benchmark.reproduce": "engine.reproduce",
-    "benchmark.run": "engine.run",
-    "benchmark.search": "engine.search",
-    "benchmark.sources": "engine.identity.code",
-    "benchmark.store": "engine.store",
-    "benchmark.studies": "papers.benchmarking_gnns.suite",
-    "benchmark.worker": "engine.worker",
-    "datasets.bgnn": "papers.benchmarking_gnns.tasks",
-    "datasets.files": "graphs.files",
-    "models.bgnn": "papers.benchmarking_gnns.models",
-    "render": "report",
-    "render.charts": "report.charts",
-    "render.colours": "report.colours",
-    "render.escape": "report.escape",
-    "render.fonts": "report.fonts",
-    "render.latex": "report.latex",
-    "render.live": "report.live",
-    "render.page": "report.page",
-    "render.plots": "report.plots",
-    "render.style": "report.style",
-    "render.tables": "report.tables",
-    "render.views": "records.views",
-    "report.across": "analysis.across_tasks",
-    "report.analysis": "analysis.comparisons",
-    "report.design": "analysis.power",
-    "report.fromscores": "report.from_scores",
-    "report.info": "records.task_info",
-    "report.origins": "report.provenance",
-    "report.planning": "analysis.planning",
-    "report.population": "analysis.task_population",
-    "report.ranking": "analysis.ranking",
-    "report.scores": "analysis.scores",
-    "report.sequential": "analysis.sequential",
-    "report.several": "report.compare_runs",
-    "report.sizes": "analysis.sizes",
-    "report.standings": "analysis.standings",
-    "report.verdicts": "analysis.verdicts",
-    "report.views": "records.views",
-    "rings._random_graphs": "graphs.random_graphs",
-    "rings.published": "papers.rings.tables",
-    "selection.edgelist": "graphs.edgelist",
-    "selection.graph": "graphs.compressed",
-    "selection.kernels": "graphs.counts",
-    "selection.orbits": "graphs.counts",
-    "selection.readers": "papers.glemos.readers",
-}
+MOVED: dict[str, str] = json.loads(Path(__file__).with_name("moved.json").read_text(encoding="utf-8"))
 """First-edition paths below the package, and where the module is now."""
 
 

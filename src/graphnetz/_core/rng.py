@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
@@ -16,13 +16,8 @@ def generator(*entropy: int | str) -> np.random.Generator:
     Strings take part through their bytes, so that ``generator("cora", 3)`` does not depend on
     Python's hash randomisation.
     """
-    words: list[int] = []
-    for item in entropy:
-        if isinstance(item, str):
-            words.extend(item.encode())
-        else:
-            words.append(int(item) & 0xFFFFFFFFFFFFFFFF)
-    return np.random.default_rng(words)
+    words = [item.encode() if isinstance(item, str) else [int(item) & 0xFFFFFFFFFFFFFFFF] for item in entropy]
+    return np.random.default_rng(list(itertools.chain(*words)))
 
 
 def seed_everything(seed: int) -> None:
@@ -45,30 +40,22 @@ def training_context(seed: int, *, threads: int = 1, dtype: str = "float32") -> 
     """
     import torch
 
-    saved: dict[str, Any] = {
-        "threads": torch.get_num_threads(),
-        "dtype": torch.get_default_dtype(),
-        "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "warn_only": torch.is_deterministic_algorithms_warn_only_enabled(),
-        "torch": torch.get_rng_state(),
-        "numpy": np.random.get_state(),
-        "python": random.getstate(),
-        "grad": torch.is_grad_enabled(),
-    }
-    # The thread count comes first: a forked child that makes any other torch call before it hangs
-    # when its parent has run torch with more threads.
-    torch.set_num_threads(threads)
-    torch.set_default_dtype(getattr(torch, dtype))
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.set_grad_enabled(True)
-    seed_everything(seed)
-    try:
+    with ExitStack() as caller:
+        caller.callback(torch.set_num_threads, torch.get_num_threads())
+        caller.callback(torch.set_default_dtype, torch.get_default_dtype())
+        caller.callback(
+            torch.use_deterministic_algorithms,
+            torch.are_deterministic_algorithms_enabled(),
+            warn_only=torch.is_deterministic_algorithms_warn_only_enabled(),
+        )
+        caller.callback(torch.set_rng_state, torch.get_rng_state())
+        caller.callback(np.random.set_state, np.random.get_state())
+        caller.callback(random.setstate, random.getstate())
+        # The thread count comes first: a forked child that makes any other torch call before it hangs
+        # when its parent has run torch with more threads.
+        torch.set_num_threads(threads)
+        torch.set_default_dtype(getattr(torch, dtype))
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        caller.enter_context(torch.enable_grad())
+        seed_everything(seed)
         yield
-    finally:
-        torch.set_num_threads(saved["threads"])
-        torch.set_default_dtype(saved["dtype"])
-        torch.use_deterministic_algorithms(saved["deterministic"], warn_only=saved["warn_only"])
-        torch.set_grad_enabled(saved["grad"])
-        torch.set_rng_state(saved["torch"])
-        np.random.set_state(saved["numpy"])
-        random.setstate(saved["python"])

@@ -6,28 +6,29 @@ containers and tensors; everything else is refused, and nothing is read without 
 
 from __future__ import annotations
 
-import builtins
-import collections
 import hashlib
 import importlib
 import io
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
 from graphnetz._core.errors import DataError
 
-_PLAIN = frozenset({"list", "dict", "set", "frozenset", "tuple", "int", "float", "complex", "bool", "str", "bytes"})
-_NUMPY = {
-    "numpy": frozenset({"ndarray", "dtype"}),
-    "multiarray": frozenset({"_reconstruct", "scalar"}),
-    "numeric": frozenset({"_frombuffer"}),
+_PLAIN = ("list", "dict", "set", "frozenset", "tuple", "int", "float", "complex", "bool", "str", "bytes")
+_TYPES = ("Float", "Double", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16")
+_ALLOWED = {
+    r"builtins|__builtin__": ("builtins", _PLAIN),
+    r"collections": ("collections", ("OrderedDict", "defaultdict")),
+    r"numpy": ("numpy", ("ndarray", "dtype")),
+    r"numpy\._?core\.multiarray": ("numpy._core.multiarray", ("_reconstruct", "scalar")),
+    r"numpy\._?core\.numeric": ("numpy._core.numeric", ("_frombuffer",)),
+    r"scipy\.sparse.*": ("scipy.sparse", tuple(f"{kind}_matrix" for kind in ("csr", "csc", "coo", "lil", "dok"))),
+    r"torch\._utils": ("torch._utils", ("_rebuild_tensor", "_rebuild_tensor_v2")),
+    r"torch": ("torch", ("Size", *(f"{kind}Storage" for kind in _TYPES))),
 }
-_SPARSE = frozenset({"csr_matrix", "csc_matrix", "coo_matrix", "lil_matrix", "dok_matrix"})
-_TENSORS = frozenset({"_rebuild_tensor", "_rebuild_tensor_v2"})
-_STORAGES = frozenset(
-    f"{kind}Storage" for kind in ("Float", "Double", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16")
-)
+"""Modules as pickles name them: where they are today, and which of their names are constructors of arrays."""
 
 
 def read_pickle(path: str | Path, *, sha256: str, encoding: str = "latin1") -> Any:
@@ -47,13 +48,11 @@ def read_pickle(path: str | Path, *, sha256: str, encoding: str = "latin1") -> A
     DataError
         The hash differs, the pickle names anything but array constructors, or it is broken.
     """
-    content = Path(path).read_bytes()
+    content, name = Path(path).read_bytes(), Path(path).name
     digest = hashlib.sha256(content).hexdigest()
     if digest != sha256.lower():
-        raise DataError(
-            f"{Path(path).name!r} has the sha256 {digest}, pinned is {sha256}; a pickle is only read when they agree."
-        )
-    return loads(content, name=Path(path).name, encoding=encoding)
+        raise DataError(f"{name!r} has the sha256 {digest}, pinned is {sha256}; a pickle is only read when they agree.")
+    return loads(content, name=name, encoding=encoding)
 
 
 def loads(content: bytes, *, name: str = "pickle", encoding: str = "latin1") -> Any:
@@ -94,41 +93,11 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _allowed(module: str, name: str) -> Any:
-    if module in ("builtins", "__builtin__") and name in _PLAIN:
-        return getattr(builtins, name)
-    if module == "collections" and name in ("OrderedDict", "defaultdict"):
-        return getattr(collections, name)
-    if (module, name) == ("_codecs", "encode"):
-        return _encode
-    top, _, rest = module.partition(".")
-    if top == "numpy":
-        return _numpy_constructor(rest, name)
-    if top == "scipy" and rest.startswith("sparse") and name in _SPARSE:
-        return getattr(importlib.import_module("scipy.sparse"), name)
-    if top == "torch":
-        return _torch_constructor(rest, name)
-    return None
-
-
-def _numpy_constructor(rest: str, name: str) -> Any:
-    key = rest.rpartition(".")[2] or "numpy"
-    if rest not in ("", "core.multiarray", "_core.multiarray", "core.numeric", "_core.numeric"):
-        return None
-    if name not in _NUMPY[key]:
-        return None
-    if key == "numpy":
-        return getattr(importlib.import_module("numpy"), name)
-    return getattr(importlib.import_module(f"numpy._core.{key}"), name)
-
-
-def _torch_constructor(rest: str, name: str) -> Any:
-    if rest == "_utils" and name in _TENSORS:
-        return getattr(importlib.import_module("torch._utils"), name)
-    if rest == "storage" and name == "_load_from_bytes":
-        return _storage_from_bytes
-    if rest == "" and (name in _STORAGES or name == "Size"):
-        return getattr(importlib.import_module("torch"), name)
-    return None
+    for pattern, (home, names) in _ALLOWED.items():
+        if name in names and re.fullmatch(pattern, module):
+            return getattr(importlib.import_module(home), name)
+    stand_ins = {"_codecs.encode": _encode, "torch.storage._load_from_bytes": _storage_from_bytes}
+    return stand_ins.get(f"{module}.{name}")
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:

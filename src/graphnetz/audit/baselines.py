@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from graphnetz.audit.checks import PARTS, Inspected, Level, check
+from graphnetz.audit.checks import PARTS, Found, Inspected, arcs, check
 from graphnetz.audit.labels import likely_columns
 from graphnetz.tasktypes.packing import PackedGraphs
-
-Found = Iterator[tuple[Level, str, float]]
 
 SOLVED = 0.90
 """Share of what there is to gain over an answer that looks at nothing, from which a task counts as solved."""
@@ -87,17 +84,18 @@ def _output(seen: Inspected, model: Any, rows: np.ndarray) -> np.ndarray:
 
 def degree_rows(seen: Inspected) -> dict[str, np.ndarray]:
     """Degrees and sizes of the examples of every part, from the edges that models may see."""
-    split, data = seen.split, seen.split.data
-    if isinstance(data, PackedGraphs):
-        return _packed_rows(seen, data)
-    edges, nodes = data.edge_index.numpy(), int(data.num_nodes)
-    degree = np.stack([np.bincount(edges[side], minlength=nodes) for side in (0, 1)], axis=1).astype(float)
+    split, data, packed = seen.split, seen.split.data, seen.packed
+    edges = data.edge_index.numpy() if packed is None else arcs(packed)
+    nodes = int(data.num_nodes if packed is None else packed.node_ptr[-1])
+    degree = np.stack([np.bincount(end, minlength=nodes) for end in edges], axis=1).astype(float)
     if seen.is_pairs:
-        ends = {part: split.part(part).index.numpy() for part in PARTS}
-        return {part: _end_rows(degree, pair) for part, pair in ends.items()}
+        return {part: _end_rows(degree, split.part(part).index.numpy()) for part in PARTS}
     if split.unit == "edge":
         return {part: _end_rows(degree, edges[:, split.examples[part]]) for part in PARTS}
-    return {part: degree[np.asarray(split.part(part))] for part in PARTS}
+    if packed is not None and split.unit == "node":
+        return {part: degree[split.examples[part]] for part in PARTS}
+    table = degree if packed is None else _graph_rows(packed, degree[:, 0])
+    return {part: table[np.asarray(split.part(part))] for part in PARTS}
 
 
 def _end_rows(degree: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -105,19 +103,10 @@ def _end_rows(degree: np.ndarray, ends: np.ndarray) -> np.ndarray:
     return np.concatenate([a + b, a * b, np.abs(a - b)], axis=1)
 
 
-def _packed_rows(seen: Inspected, data: PackedGraphs) -> dict[str, np.ndarray]:
-    pointers, counts = data.node_ptr.numpy(), np.diff(data.edge_ptr.numpy())
-    shift = np.repeat(pointers[:-1], counts)
-    source, target = data.edge_index.numpy() + shift
-    degree = np.stack([np.bincount(end, minlength=pointers[-1]) for end in (source, target)], axis=1).astype(float)
-    split = seen.split
-    if split.unit == "node":
-        return {part: degree[split.examples[part]] for part in PARTS}
-    if split.unit == "edge":
-        ends = np.stack([source, target])
-        return {part: _end_rows(degree, ends[:, split.examples[part]]) for part in PARTS}
+def _graph_rows(packed: PackedGraphs, degree: np.ndarray) -> np.ndarray:
+    """Nodes, arcs, their ratio, the largest degree and the mean square of degrees of every graph."""
+    pointers, counts = packed.node_ptr.numpy(), np.diff(packed.edge_ptr.numpy())
     sizes = np.diff(pointers).astype(float)
-    largest = np.maximum.reduceat(degree[:, 0], pointers[:-1])
-    squares = np.add.reduceat(degree[:, 0] ** 2, pointers[:-1]) / sizes
-    table = np.stack([sizes, counts, counts / sizes, largest, squares], axis=1)
-    return {part: table[np.asarray(split.part(part))] for part in PARTS}
+    largest = np.maximum.reduceat(degree, pointers[:-1])
+    squares = np.add.reduceat(degree**2, pointers[:-1]) / sizes
+    return np.stack([sizes, counts, counts / sizes, largest, squares], axis=1)

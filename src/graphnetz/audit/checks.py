@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.pairs import Pairs
 
 Level = Literal["leak", "warning"]
+Found = Iterator[tuple[Level, str, float]]
 PARTS = ("train", "val", "test")
 
 
@@ -203,7 +204,7 @@ CHECKS: Registry[Check] = Registry(
 """Every check by name; adding one is one decorated function."""
 
 
-def check(name: str) -> Callable[[Callable[[Inspected], Iterator[tuple[Level, str, float]]]], Check]:
+def check(name: str) -> Callable[[Callable[[Inspected], Found]], Check]:
     """Register a check: a function that yields (level, sentence, measured value).
 
     Parameters
@@ -226,7 +227,7 @@ def check(name: str) -> Callable[[Callable[[Inspected], Iterator[tuple[Level, st
     >>> removed = CHECKS.remove("few test examples")  # leave the registry as it was
     """
 
-    def decorate(function: Callable[[Inspected], Iterator[tuple[Level, str, float]]]) -> Check:
+    def decorate(function: Callable[[Inspected], Found]) -> Check:
         @wraps(function)
         def run(seen: Inspected) -> Iterator[Finding]:
             for level, message, value in function(seen):
@@ -238,11 +239,12 @@ def check(name: str) -> Callable[[Callable[[Inspected], Iterator[tuple[Level, st
     return decorate
 
 
+def arcs(packed: PackedGraphs) -> np.ndarray:
+    """Both ends of every arc, numbered through all graphs."""
+    shift = np.repeat(packed.node_ptr.numpy()[:-1], np.diff(packed.edge_ptr.numpy()))
+    return np.asarray(packed.edge_index.numpy() + shift)
+
+
 def percent(share: float) -> str:
     """Share as words: ``12 %``, ``0.4 %``."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
-
-
-def member(these: np.ndarray, those: np.ndarray) -> Any:
-    """Whether each of ``these`` (codes) is among ``those``."""
-    return np.isin(these, those)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from graphnetz.audit.checks import Inspected, Level, check, percent
-
-Found = Iterator[tuple[Level, str, float]]
+from graphnetz.audit.checks import Found, Inspected, check, percent
 
 GIVEN_AWAY = 0.99
 ONE_SIDED = 0.80

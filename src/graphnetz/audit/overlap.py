@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from graphnetz.audit.checks import PARTS, Inspected, Level, check, percent
+from graphnetz.audit.checks import PARTS, Found, Inspected, arcs, check, percent
 from graphnetz.tasktypes.packing import PackedGraphs
-
-Found = Iterator[tuple[Level, str, float]]
 
 SOME, MANY = 0.01, 0.20
 """Shares of test examples from which an overlap is named, and from which it is called a leak."""
 
 NAMES = 0.9
 """Share of distinct rows from which features are as good as names."""
+
+
+def _graded(share: float, text: str) -> Found:
+    if share >= SOME:
+        yield "leak" if share >= MANY else "warning", text, share
 
 
 @check("shared_examples")
@@ -76,12 +77,11 @@ def reverse_pairs(seen: Inspected) -> Found:
     ends = pairs.index.numpy()[:, np.asarray(pairs.label) > 0.5]
     visible = np.unique(_pair_codes(seen, seen.split.data.edge_index.numpy(), None))
     share = float(np.isin(_pair_codes(seen, ends, None), visible).mean())
-    if share >= SOME:
-        text = (
-            f"The ends of {percent(share)} of the test triples are joined in training by another relation or the other "
-            "way round: a rule that copies neighbours answers them (Toutanova and Chen 2015)."
-        )
-        yield "leak" if share >= MANY else "warning", text, share
+    text = (
+        f"The ends of {percent(share)} of the test triples are joined in training by another relation or the other "
+        "way round: a rule that copies neighbours answers them (Toutanova and Chen 2015)."
+    )
+    yield from _graded(share, text)
 
 
 @check("duplicate_nodes")
@@ -96,9 +96,7 @@ def duplicate_nodes(seen: Inspected) -> Found:
         return  # features are a few categories: equal rows are no surprise
     train, test = (np.asarray(seen.split.part(part)) for part in ("train", "test"))
     share = float((np.isin(codes[test], codes[train[some[train]]]) & some[test]).mean())
-    if share >= SOME:
-        text = f"{percent(share)} of the test nodes have exactly the features of a training node."
-        yield "leak" if share >= MANY else "warning", text, share
+    yield from _graded(share, f"{percent(share)} of the test nodes have exactly the features of a training node.")
 
 
 def _row_codes(x: np.ndarray) -> tuple[np.ndarray, int]:
@@ -119,46 +117,37 @@ def duplicate_graphs(seen: Inspected) -> Found:
     hashes = wl_hashes(packed)
     train, test = hashes[np.asarray(seen.split.train)], hashes[np.asarray(seen.split.test)]
     share = float(np.isin(test, train).mean())
-    if share >= SOME:
-        text = f"{percent(share)} of the test graphs equal a training graph, by Weisfeiler-Leman hash with features."
-        yield "leak" if share >= MANY else "warning", text, share
+    text = f"{percent(share)} of the test graphs equal a training graph, by Weisfeiler-Leman hash with features."
+    yield from _graded(share, text)
 
 
 def wl_hashes(packed: PackedGraphs, *, rounds: int = 4) -> np.ndarray:
     """One 64-bit Weisfeiler-Leman hash per graph: isomorphic graphs (features and edge attributes included) agree."""
-    sizes = np.diff(packed.node_ptr.numpy())
-    edges = np.diff(packed.edge_ptr.numpy())
-    shift = np.repeat(packed.node_ptr.numpy()[:-1], edges)
-    source, target = packed.edge_index.numpy() + shift
+    sizes, edges = np.diff(packed.node_ptr.numpy()), np.diff(packed.edge_ptr.numpy())
+    source, target = arcs(packed)
     colour = _mix(_hash_rows(packed.node["x"].numpy()))
     attr = packed.edge.get("edge_attr")
     label = np.zeros(source.size, dtype=np.uint64) if attr is None else _hash_rows(attr.numpy())
-    total = int(sizes.sum())
-    with np.errstate(over="ignore"):
-        for _ in range(rounds):
-            message = _mix(colour[source] ^ _mix(label))
-            gathered = np.zeros(total, dtype=np.uint64)
-            np.add.at(gathered, target, message)
-            colour = _mix(_mix(colour) * np.uint64(3) + gathered)
-        graph = np.repeat(np.arange(sizes.size), sizes)
-        whole = np.zeros(sizes.size, dtype=np.uint64)
-        np.add.at(whole, graph, _mix(colour))
-        return _mix(whole + sizes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + edges.astype(np.uint64))
+    for _ in range(rounds):
+        gathered = np.zeros(len(colour), dtype=np.uint64)
+        np.add.at(gathered, target, _mix(colour[source] ^ _mix(label)))
+        colour = _mix(_mix(colour) * np.uint64(3) + gathered)
+    whole = np.zeros(sizes.size, dtype=np.uint64)
+    np.add.at(whole, np.repeat(np.arange(sizes.size), sizes), _mix(colour))
+    return _mix(whole + sizes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + edges.astype(np.uint64))
 
 
 def _hash_rows(rows: np.ndarray) -> np.ndarray:
     """One 64-bit number per row of values."""
     values = np.ascontiguousarray(rows.reshape(len(rows), -1).astype(np.float64) + 0.0).view(np.uint64)
     code = np.full(len(rows), 0x243F6A8885A308D3, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for column in values.T:
-            code = _mix(code * np.uint64(31) + column)
+    for column in values.T:
+        code = _mix(code * np.uint64(31) + column)
     return code
 
 
 def _mix(x: np.ndarray) -> np.ndarray:
     """Scramble the bits (the finaliser of splitmix64, Steele, Lea and Flood 2014)."""
-    with np.errstate(over="ignore"):
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(x ^ (x >> np.uint64(31)))
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))

@@ -37,14 +37,8 @@ def checks() -> list[dict[str, str]]:
         _row("ok" if memory >= 4 else "note", "memory", f"{memory:.1f} GB"),
     ]
     for extra, module in EXTRAS.items():
-        there = importlib.util.find_spec(module) is not None
-        rows.append(
-            _row(
-                "ok" if there else "note",
-                f"extra {extra}",
-                "installed" if there else pip_install(extra),
-            )
-        )
+        state, words = ("ok", "installed") if importlib.util.find_spec(module) else ("note", pip_install(extra))
+        rows.append(_row(state, f"extra {extra}", words))
     rows.append(_writable(Path.cwd(), "this folder"))
     rows.append(_writable(Path(tempfile.gettempdir()), "temporary folder"))
     mirror = os.environ.get("GRAPHNETZ_MIRROR")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,6 @@ from graphnetz.engine.identity.data import seed_effect
 from graphnetz.engine.identity.keys import CellKeys
 from graphnetz.engine.worker import Workbench, require_ok
 from graphnetz.metrics import METRICS, label_of
-from graphnetz.models import ModelSpec
 from graphnetz.records import Cell, Protocol, Task
 from graphnetz.report import TaskInfo
 from graphnetz.tasktypes import Split, known_task_type
@@ -41,17 +40,16 @@ class Plan:
     seeds: tuple[int, ...]
     info: Mapping[str, TaskInfo]
     absent: Mapping[tuple[str, str], str]
-    unavailable: Mapping[str, str]
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sizes: Mapping[str, GraphSize] = field(default_factory=dict)
 
 
-def resolve_protocol(task: Task, overrides: Mapping[str, Any], *, epochs: int | None) -> Protocol:
+def resolve_protocol(task: Task, overrides: Mapping[str, Any]) -> Protocol:
     """Task type defaults, then the task's own settings, then the caller's."""
     kind = known_task_type(task.task_type)
-    base = Protocol().replace(**{**kind.defaults, "epochs": epochs or task.epochs})
-    resolved = base.replace(**dict(task.protocol)).replace(**dict(overrides))
+    base = Protocol().replace(**{**kind.defaults, "epochs": task.epochs})
+    resolved = base.replace(**task.protocol).replace(**overrides)
     # Like batch_size, sampling applies where it means something: a suite may hold other task types.
     return resolved if kind.name in SAMPLED else resolved.replace(batch_nodes=None, fanouts=None)
 
@@ -61,29 +59,28 @@ def make_plan(
     seeds: tuple[int, ...],
     *,
     protocol: Mapping[str, Any],
-    epochs: int | None = None,
     model_protocol: Mapping[str, Mapping[str, Any]] | None = None,
-    on_load: Callable[[str], None] | None = None,
 ) -> Plan:
     """Load what must be loaded in the driver, check it, and list the cells in plan order."""
-    for name in model_protocol or ():
+    single = model_protocol or {}
+    for name in single:
         if name not in workbench.specs:
             raise unknown_name("model", name, workbench.specs)
     info: dict[str, TaskInfo] = {}
     sizes: dict[str, GraphSize] = {}
     search = workbench.search
     keys = CellKeys(None if search is None or search.is_empty else search.as_dict())
-    unavailable: dict[str, str] = {}
+    unavailable: list[str] = []
     remarks: list[str] = []
     absent: dict[tuple[str, str], str] = {}
     cells: list[Cell] = []
     budgets = BudgetCheck()
     for task in workbench.tasks.values():
-        if on_load is not None:
-            on_load(task.name)
-        first = _prepare(workbench, task, seeds, unavailable, remarks)
-        if first is None:
-            absent |= {(task.name, model): unavailable[task.name] for model in workbench.specs}
+        try:
+            first = _prepare(workbench, task, seeds, remarks)
+        except (DownloadError, MissingExtraError) as error:  # a file that cannot be had costs its task, not the run
+            unavailable.append(f"{task.name}: {error}")
+            absent |= {(task.name, model): unavailable[-1] for model in workbench.specs}
             continue
         info[task.name] = task_info(task, first, splits=fixed_splits(_held(workbench, task.name, None)))
         if (size := _graph_size(first)) is not None:
@@ -93,12 +90,13 @@ def make_plan(
             if not spec.serves(task.task_type):
                 absent[task.name, name] = f"{name} does not serve {task.task_type}"
                 continue
-            merged = {**task.model_protocol.get(name, {}), **protocol, **(model_protocol or {}).get(name, {})}
-            resolved = resolve_protocol(task, merged, epochs=epochs)
+            resolved = resolve_protocol(task, {**task.model_protocol.get(name, {}), **protocol, **single.get(name, {})})
             budgets.look(task, name, spec, first.dims, resolved)
             if resolved.batch_nodes is not None:
                 check_samples(first, task.name)
-            cells += [_cell(keys, task, name, spec, seed, resolved, data_key) for seed in seeds]
+            for seed in seeds:
+                key = keys.cell(task, data_key(seed), name, spec, resolved, seed)
+                cells.append(Cell(key, task.name, name, seed, resolved))
     if protocol.get("batch_nodes") is not None and cells and all(c.protocol.batch_nodes is None for c in cells):
         raise UsageError(
             f"batch_nodes samples neighbours for {', '.join(sorted(SAMPLED))} and none of the chosen tasks is one. "
@@ -106,7 +104,7 @@ def make_plan(
         )
     budgets.refuse()
     if unavailable and not info:
-        raise DownloadError(" ".join(unavailable.values()))
+        raise DownloadError(" ".join(unavailable))
     if not cells:
         raise UsageError(
             "No model serves any of the chosen tasks: "
@@ -114,7 +112,7 @@ def make_plan(
             + ". Choose others, or adapt an encoder with _multi_task_factory."
         )
     return Plan(
-        tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent, unavailable,
+        tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent,
         fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), sizes=sizes,
     )  # fmt: skip
 
@@ -131,23 +129,17 @@ def _held(workbench: Workbench, name: str, seed: int | None) -> Any:
     return workbench.datasets.get((name, seed))
 
 
-def _prepare(
-    workbench: Workbench, task: Task, seeds: tuple[int, ...], unavailable: dict[str, str], remarks: list[str]
-) -> Split | None:
-    """Load data that workers inherit; a file that cannot be had costs its task, not the run."""
-    try:
-        if task.seeded and task.card is None:
-            # A user's generator runs here, once per seed in plan order, so that its side effects are seen.
-            for seed in seeds:
-                workbench.datasets[task.name, seed] = workbench.load(task.name, seed)
-        if task.seeded and task.replication is None and len(seeds) > 1:
-            found = seed_effect(*(workbench.dataset(task.name, seed) for seed in seeds[:2]))
-            workbench.found[task.name] = found
-            remarks.append(_undeclared(task.name, seeds, found))
-        return require_ok(workbench, task.name, seeds[0])
-    except (DownloadError, MissingExtraError) as error:
-        unavailable[task.name] = f"{task.name}: {error}"
-        return None
+def _prepare(workbench: Workbench, task: Task, seeds: tuple[int, ...], remarks: list[str]) -> Split:
+    """Load data that workers inherit."""
+    if task.seeded and task.card is None:
+        # A user's generator runs here, once per seed in plan order, so that its side effects are seen.
+        for seed in seeds:
+            workbench.datasets[task.name, seed] = workbench.load(task.name, seed)
+    if task.seeded and task.replication is None and len(seeds) > 1:
+        found = seed_effect(*(workbench.dataset(task.name, seed) for seed in seeds[:2]))
+        workbench.found[task.name] = found
+        remarks.append(_undeclared(task.name, seeds, found))
+    return require_ok(workbench, task.name, seeds[0])
 
 
 def _undeclared(name: str, seeds: tuple[int, ...], found: str | None) -> str:
@@ -161,19 +153,6 @@ def _undeclared(name: str, seeds: tuple[int, ...], found: str | None) -> str:
         f"Task {name!r} takes a seed and does not declare what it varies. Found out: the data of seeds {seeds[0]} and "
         f"{seeds[1]} {seen}. Declare it with replication=."
     )
-
-
-def _cell(
-    keys: CellKeys,
-    task: Task,
-    model: str,
-    spec: ModelSpec,
-    seed: int,
-    protocol: Protocol,
-    data_key: Callable[[int], str],
-) -> Cell:
-    key = keys.cell(task, data_key(seed), model, spec, protocol, seed)
-    return Cell(key, task.name, model, seed, protocol)
 
 
 def fixed_splits(dataset: Any) -> int:

@@ -105,12 +105,13 @@ def deviations(planned: Mapping[str, Any], read: Mapping[str, Any]) -> list[tupl
         if dropped:
             out.append((f"{one}s dropped", _names(dropped), ""))
     for name, now in read["tasks"].items():
-        before = planned["tasks"].get(name)
-        for field in () if before is None else ("metric", "greater_is_better", "a_seed_varies", "test"):
+        before = planned["tasks"].get(name, now)
+        for field in ("metric", "greater_is_better", "a_seed_varies", "test"):
             if before[field] != now[field]:
                 out.append((f"{field.replace('_', ' ')} of {name} changed", str(before[field]), str(now[field])))
-        if before is not None and before["protocol"] != now["protocol"]:
-            out += [(f"protocol of {name} changed", *pair) for pair in _changes(before["protocol"], now["protocol"])]
+        for field in ("protocol", "model_protocol"):
+            words = f"{field.replace('_', ' ')} of {name} changed"
+            out += [(words, *pair) for pair in _changes(before.get(field), now.get(field))]
     for key in ("comparisons", "margin", "stopping_rule", "search"):
         if planned[key] != read[key]:
             out.append((f"{key.replace('_', ' ')} changed", _flat(planned[key]), _flat(read[key])))

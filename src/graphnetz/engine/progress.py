@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,42 +15,32 @@ class Estimator:
     """Seconds left, from the cells recorded so far (those of earlier sittings included)."""
 
     def __init__(self, cells: Iterable[Cell], recorded: Mapping[tuple[str, str], tuple[int, float]]) -> None:
-        self.left: dict[tuple[str, str], int] = defaultdict(int)
-        for cell in cells:
-            self.left[cell.task, cell.model] += 1
-        self.count: dict[tuple[str, str], int] = defaultdict(int)
-        self.total: dict[tuple[str, str], float] = defaultdict(float)
+        self.left = Counter((cell.task, cell.model) for cell in cells)
+        self.count: dict[Any, int] = defaultdict(int)
+        self.total: dict[Any, float] = defaultdict(float)
         for pair, (count, mean) in recorded.items():
-            self.count[pair], self.total[pair] = count, mean * count
+            self._note(pair, count, mean * count)
+
+    def _note(self, pair: tuple[str, str], count: int, seconds: float) -> None:
+        for key in (pair, pair[1], None):  # of the pair, of its model, of all
+            self.count[key] += count
+            self.total[key] += seconds
 
     def add(self, result: CellResult) -> None:
         """Take a finished cell into account."""
         pair = (result.task, result.model)
         self.left[pair] -= 1
         if result.seconds == result.seconds:
-            self.count[pair] += 1
-            self.total[pair] += result.seconds
+            self._note(pair, 1, result.seconds)
 
     def seconds(self, workers: int) -> float:
         """Estimated wall-clock seconds, NaN before anything is known."""
-        known = sum(self.count.values())
-        if not known:
+        if not self.count[None]:
             return float("nan")
-        overall = sum(self.total.values()) / known
-        by_model: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-        for (_, model), count in self.count.items():
-            by_model[model][0] += count
-            by_model[model][1] += self.total[_, model]
         work = 0.0
         for pair, left in self.left.items():
-            if left <= 0:
-                continue
-            if self.count[pair]:
-                mean = self.total[pair] / self.count[pair]
-            else:
-                seen, seconds = by_model[pair[1]]
-                mean = seconds / seen if seen else overall
-            work += left * mean
+            known = next(key for key in (pair, pair[1], None) if self.count[key])
+            work += max(left, 0) * self.total[known] / self.count[known]
         return work / max(workers, 1)
 
 

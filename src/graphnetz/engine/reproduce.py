@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import graphnetz.kernels as kernels
 from graphnetz._core.errors import GraphnetzError, UsageError
 from graphnetz._core.rng import generator
 from graphnetz.datasets import SUITES, find_task
-from graphnetz.engine.executors import EXECUTORS, Limits
+from graphnetz.engine.executors import LocalExecutor, results_of
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.store import Store
 from graphnetz.engine.worker import Workbench
@@ -107,16 +107,12 @@ def _again(
             cells[key] = Cell(key, *place, protocols[place])  # type: ignore[arg-type]
         else:
             missing[place] = reason
-    made: dict[str, CellResult] = {}
     if cells:
         kernels.load()
-        for task, seed in {(cell.task, cell.seed): None for cell in cells.values()}:
-            if not tasks[task].seeded or tasks[task].card is None:
-                workbench.dataset(task, seed)  # loaded here, so that workers share it
-        EXECUTORS["local"](workers=workers).run(
-            list(cells.values()), workbench, limits=Limits(), on_start=lambda _: True,
-            on_result=lambda result: made.update({result.key: result}),
-        )  # fmt: skip
+    for task, seed in {(cell.task, cell.seed): None for cell in cells.values()}:
+        if not tasks[task].seeded or tasks[task].card is None:
+            workbench.dataset(task, seed)  # loaded here, so that workers share it
+    made = results_of(LocalExecutor(workers=workers), list(cells.values()), workbench)
     return [_compared(result, made, missing, tolerance) for result in wanted]
 
 
@@ -151,17 +147,16 @@ def _looked_up(report: BenchmarkReport) -> tuple[dict[str, Task], dict[str, Any]
     """Tasks and models by name; those that are not known here, with the reason."""
     suite = str(report.config.get("suite"))
     listed = {task.name: task for task in SUITES[suite]()} if suite in SUITES else {}
-    tasks: dict[str, Task] = {}
-    specs: dict[str, Any] = {}
     reasons: dict[tuple[str, str], str] = {}
-    for name in dict.fromkeys(r.task for r in report.results):
-        try:
-            tasks[name] = listed.get(name) or find_task(name)
-        except GraphnetzError as error:
-            reasons["task", name] = str(error).split(". ")[0]
-    for name in dict.fromkeys(r.model for r in report.results):
-        try:
-            specs |= named_specs([name])
-        except GraphnetzError as error:
-            reasons["model", name] = str(error).split(". ")[0]
-    return tasks, specs, reasons
+
+    def known(kind: str, look_up: Callable[[str], Any]) -> dict[str, Any]:
+        found = {}
+        for name in dict.fromkeys(getattr(result, kind) for result in report.results):
+            try:
+                found[name] = look_up(name)
+            except GraphnetzError as error:
+                reasons[kind, name] = str(error).split(". ")[0]
+        return found
+
+    tasks = known("task", lambda name: listed.get(name) or find_task(name))
+    return tasks, known("model", lambda name: named_specs([name])[name]), reasons

@@ -251,12 +251,13 @@ def run(
 
 
 def _executor(config: RunConfig) -> Executor:
+    kind = EXECUTORS[config.backend]
     options = {name: value for name in ("address", "gpus") if (value := getattr(config, name))}
-    if options and config.backend != "ray":
+    if stray := [name for name in options if name not in kind.takes]:
         raise UsageError(
-            f"{' and '.join(options)} is for Ray clusters, not for the backend {config.backend!r}. Use 'ray'."
+            f"{' and '.join(stray)} is for Ray clusters, not for the backend {config.backend!r}. Use 'ray'."
         )
-    return EXECUTORS[config.backend](workers=config.workers, **options)
+    return kind(workers=config.workers, **options)
 
 
 def _first_line(plan: Plan, chosen: Run) -> str:
@@ -274,7 +275,8 @@ def _prepare(store: Store, plan: Plan, workbench: Workbench, config: RunConfig, 
     kernels.load()
     if any(cell.protocol.batch_nodes is not None for cell in plan.cells):
         load_sampling()
-    if config.backend != "ray" or config.memory is not None:  # the free memory of a cluster's nodes is not known here
+    elsewhere = "address" in EXECUTORS[config.backend].takes
+    if not elsewhere or config.memory is not None:  # the free memory of a cluster's nodes is not known here
         keys = [cell.key for cell in plan.cells]
         done = set() if again else set(keys) - set(store.missing(keys))
         refuse_too_large(plan, workbench, workers=config.workers, limit=config.memory, done=done)

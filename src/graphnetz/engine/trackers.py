@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from graphnetz._core.errors import MissingExtraError, UsageError
-from graphnetz._core.optional import pip_install
+from graphnetz._core.errors import UsageError
+from graphnetz._core.optional import require
 from graphnetz._core.paths import slug
 from graphnetz._core.registry import Registry
 from graphnetz.records import Cell, CellResult
@@ -50,26 +50,19 @@ def listening(specs: str | Sequence[str] | None, folder: Path | None) -> Iterato
     names = [specs] if isinstance(specs, str) else list(specs or ())
     open_ones = {spec: _open(spec, folder or Path("runs")) for spec in names}
 
-    def drop(spec: str, error: Exception) -> None:
-        open_ones.pop(spec, None)
-        what = f"{type(error).__name__}: {error}"
-        print(f"The logger {spec!r} failed and gets nothing more: {what}. Results are kept.", file=sys.stderr)
-
-    def tell(cell: Cell, result: CellResult) -> None:
+    def each(call: Callable[[CellLogger], None]) -> None:
         for spec, logger in list(open_ones.items()):
             try:
-                logger.cell(cell, result)
+                call(logger)
             except Exception as error:  # hours of training must not end because a tracker does
-                drop(spec, error)
+                del open_ones[spec]
+                what = f"{type(error).__name__}: {error}"
+                print(f"The logger {spec!r} failed and gets nothing more: {what}. Results are kept.", file=sys.stderr)
 
     try:
-        yield tell
+        yield lambda cell, result: each(lambda logger: logger.cell(cell, result))
     finally:
-        for spec, logger in list(open_ones.items()):
-            try:
-                logger.close()
-            except Exception as error:
-                drop(spec, error)
+        each(lambda logger: logger.close())
 
 
 def _open(spec: str, folder: Path) -> CellLogger:
@@ -79,22 +72,10 @@ def _open(spec: str, folder: Path) -> CellLogger:
     return LOGGERS[name](where, folder)
 
 
-def _module(name: str, extra: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"Logging to {extra} needs the package {extra}, which is not installed. "
-            f"Run {pip_install(extra)}, or leave --log out."
-        ) from error
-
-
 def facts(cell: Cell, result: CellResult) -> dict[str, Any]:
     """What a tracker calls parameters or configuration: plain values."""
-    protocol = {key: value for key, value in cell.protocol.as_dict().items() if value is not None}
-    plain = {
-        key: value if isinstance(value, str | int | float | bool) else str(value) for key, value in protocol.items()
-    }
+    protocol = cell.protocol.as_dict().items()
+    plain = {key: v if isinstance(v, str | int | float) else str(v) for key, v in protocol if v is not None}
     named = {"task": cell.task, "model": cell.model, "seed": cell.seed, "key": cell.key, "status": result.status}
     return plain | named
 
@@ -125,11 +106,11 @@ def place(cell: Cell) -> str:
 
 
 @LOGGERS.register("tensorboard")
-class TensorBoardLogger:
+class TensorBoardLogger(CellLogger):
     """One run per cell below the folder ``where`` (default: ``tensorboard`` in the run folder)."""
 
     def __init__(self, where: str, folder: Path) -> None:
-        _module("tensorboard", "tensorboard")
+        require("tensorboard", extra="tensorboard", purpose="--log tensorboard")
         self._writer = import_module("torch.utils.tensorboard").SummaryWriter
         self.folder = Path(where) if where else folder / "tensorboard"
 
@@ -143,12 +124,9 @@ class TensorBoardLogger:
             lines = [f"    {key}: {value}" for key, value in facts(cell, result).items()]  # indented: shown as it is
             writer.add_text("cell", "\n".join([*lines, *([f"    error: {result.error}"] if result.error else [])]))
 
-    def close(self) -> None:
-        """Every cell closed its own file."""
-
 
 @LOGGERS.register("mlflow")
-class MlflowLogger:
+class MlflowLogger(CellLogger):
     """One MLflow run per cell in the experiment ``graphnetz`` of the tracking address ``where``.
 
     Without an address the user's ``MLFLOW_TRACKING_URI`` counts, else a database in the run folder.
@@ -156,7 +134,7 @@ class MlflowLogger:
 
     def __init__(self, where: str, folder: Path) -> None:
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-        mlflow = _module("mlflow", "mlflow")
+        mlflow = require("mlflow", extra="mlflow", purpose="--log mlflow")
         address = where or os.environ.get("MLFLOW_TRACKING_URI", "")
         if not address:
             folder.mkdir(parents=True, exist_ok=True)
@@ -180,12 +158,9 @@ class MlflowLogger:
             self.client.log_batch(run, metrics=values[start : start + 1000])
         self.client.set_terminated(run, status="FINISHED" if result.ok else "FAILED")
 
-    def close(self) -> None:
-        """Every cell ended its own run."""
-
 
 @LOGGERS.register("wandb")
-class WandbLogger:
+class WandbLogger(CellLogger):
     """One Weights & Biases run per cell in the project ``where`` (default ``graphnetz``).
 
     Offline, into the run folder, unless the user set ``WANDB_MODE``: nothing is sent and no account is needed.
@@ -193,7 +168,7 @@ class WandbLogger:
 
     def __init__(self, where: str, folder: Path) -> None:
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
-        self.wandb = _module("wandb", "wandb")
+        self.wandb = require("wandb", extra="wandb", purpose="--log wandb")
         self.project, self.folder = where or "graphnetz", folder
 
     def cell(self, cell: Cell, result: CellResult) -> None:
@@ -216,6 +191,3 @@ class WandbLogger:
             run.log(by_epoch[epoch], step=epoch)
         run.summary.update(ends(result))
         run.finish(exit_code=0 if result.ok else 1)
-
-    def close(self) -> None:
-        """Every cell ended its own run."""

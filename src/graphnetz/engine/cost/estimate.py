@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import statistics
 import time
@@ -11,13 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz.engine.config import mirrored, resolve
 from graphnetz.engine.cost.footprint import refuse_too_large
-from graphnetz.engine.executors import Limits, LocalExecutor, default_workers
+from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory, results_of
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.progress import clock
 from graphnetz.engine.store import Store
@@ -62,7 +61,7 @@ class Estimate:
     @property
     def budget(self) -> float:
         """Megabytes one worker may use: as told, or its share of what is free."""
-        return self.memory_limit or psutil.virtual_memory().available / 1e6 / self.workers
+        return self.memory_limit or memory.available() / 1e6 / self.workers
 
     def refuse_if_over(self) -> None:
         """Raise when the largest cell does not fit."""
@@ -89,11 +88,11 @@ class Estimate:
     def text(self) -> str:
         """A table and one sentence."""
         lines = [f"{'task':32} {'model':18} {'cells':>6} {'done':>6} {'s/cell':>8} {'MB':>7}  from"]
-        for p in self.pairs:
-            lines.append(
-                f"{p.task[:32]:32} {p.model[:18]:18} {p.cells:6d} {p.done:6d} "
-                f"{p.seconds:8.2f} {p.megabytes:7.0f}  {p.measured}"
-            )
+        lines += [
+            f"{p.task[:32]:32} {p.model[:18]:18} {p.cells:6d} {p.done:6d} {p.seconds:8.2f} {p.megabytes:7.0f}  "
+            f"{p.measured}"
+            for p in self.pairs
+        ]
         missing = sum(p.cells - p.done for p in self.pairs)
         hands = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
         lines.append(f"{missing} cells to train, about {clock(self.seconds)} on {hands}.")
@@ -113,7 +112,7 @@ def estimate_plan(config: RunConfig) -> Estimate:
 
 
 def _estimated(config: RunConfig, workbench: Workbench, plan: Plan) -> Estimate:
-    workers, memory = config.workers, config.memory
+    workers, limit = config.workers, config.memory
     done, recorded = _recorded(config.folder(), plan)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in plan.cells:
@@ -121,7 +120,7 @@ def _estimated(config: RunConfig, workbench: Workbench, plan: Plan) -> Estimate:
     prices = {
         pair: (seconds, peak / 1e6, "recorded cells") for pair, (_, seconds, peak) in recorded.items() if pair in groups
     }
-    refuse_too_large(plan, workbench, workers=workers, limit=memory, done=done)  # before a probe would try it
+    refuse_too_large(plan, workbench, workers=workers, limit=limit, done=done)  # before a probe would try it
     unknown = [cells[0] for pair, cells in groups.items() if pair not in prices]
     if unknown:
         kernels.load()  # compiling them is not the cost of a cell
@@ -130,7 +129,7 @@ def _estimated(config: RunConfig, workbench: Workbench, plan: Plan) -> Estimate:
     for (task, model), cells in groups.items():
         finished = sum(cell.key in done for cell in cells)
         pairs.append(PairCost(task, model, len(cells), finished, *prices[task, model]))
-    return Estimate(tuple(pairs), workers or default_workers(Limits(memory_mb=memory)), memory)
+    return Estimate(tuple(pairs), workers or default_workers(Limits(memory_mb=limit)), limit)
 
 
 def _recorded(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str], tuple[int, float, float]]]:
@@ -152,12 +151,10 @@ def probe(
     """
     cells = _tasks_in_turn(cells)
     first, second = ([_one_epoch(cell, turn) for cell in cells] for turn in (1, 2))
-    results: dict[str, CellResult] = {}
     deadline = time.monotonic() + seconds
-    LocalExecutor(workers=1).run(
-        [cell for both in zip(first, second, strict=True) for cell in both], workbench,
+    results = results_of(
+        LocalExecutor(workers=1), [cell for both in zip(first, second, strict=True) for cell in both], workbench,
         limits=Limits(seconds=seconds), on_start=lambda _: time.monotonic() < deadline,
-        on_result=lambda result: results.update({result.key: result}),
     )  # fmt: skip
     prices = {
         (cell.task, cell.model): _price(cell, results[a.key], results[b.key], workbench.specs[cell.model].kind)
@@ -171,12 +168,10 @@ def probe(
 
 def _tasks_in_turn(cells: Sequence[Cell]) -> list[Cell]:
     """The first model of every task, then the second of every task, and so on."""
-    turns: dict[str, int] = {}
-    numbered = []
+    by_task: dict[str, list[Cell]] = {}
     for cell in cells:
-        turns[cell.task] = turns.get(cell.task, 0) + 1
-        numbered.append((turns[cell.task], cell))
-    return [cell for _, cell in sorted(numbered, key=lambda pair: pair[0])]
+        by_task.setdefault(cell.task, []).append(cell)
+    return [cell for turn in itertools.zip_longest(*by_task.values()) for cell in turn if cell is not None]
 
 
 def _like_the_others(prices: Sequence[tuple[float, float, str]]) -> tuple[float, float, str]:

@@ -23,7 +23,7 @@ from torch_geometric.data import Data
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import generator, seed_everything, training_context
-from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory
+from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory, results_of
 from graphnetz.engine.plan import GraphSize, Plan
 from graphnetz.engine.worker import Workbench, build_model
 from graphnetz.records import Cell, CellResult
@@ -90,13 +90,8 @@ def estimate(workbench: Workbench, sizes: Mapping[str, GraphSize], cells: Sequen
 
     The steps run in a supervised worker: what crashes there is left for the run itself to report.
     """
-    if not cells:
-        return []
-    results: dict[str, CellResult] = {}
-    LocalExecutor(workers=1).run(
-        cells, Footprint(workbench, dict(sizes)),
-        limits=Limits(seconds=600.0), on_start=lambda _: True, on_result=lambda r: results.update({r.key: r}),
-    )  # fmt: skip
+    price = Footprint(workbench, dict(sizes))
+    results = results_of(LocalExecutor(workers=1), cells, price, limits=Limits(seconds=600.0))
     return [results[cell.key].metrics["bytes"] if results[cell.key].ok else None for cell in cells]
 
 

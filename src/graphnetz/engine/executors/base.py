@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.registry import Registry
@@ -32,6 +32,14 @@ class Limits:
                 raise UsageError(f"The limit {name} must be above 0, got {value}. Leave it out for no limit.")
 
 
+class Told(TypedDict):
+    """Who is asked and told while cells run; see `Executor.run`."""
+
+    on_start: Callable[[Cell], bool]
+    on_result: Callable[[CellResult], None]
+    tick: NotRequired[Callable[[], None] | None]
+
+
 class Executor(ABC):
     """Runs cells; may repeat one, never loses one.
 
@@ -43,6 +51,9 @@ class Executor(ABC):
 
     #: Whether cells run inside the driver, so that its loop stands still while one trains.
     in_process = False
+
+    #: Settings of a run that its constructor takes beside the workers; one with an address runs elsewhere.
+    takes: tuple[str, ...] = ()
 
     def __init__(self, *, workers: int | None = None, **_: Any) -> None:
         if workers is not None and workers < 1:
@@ -83,10 +94,27 @@ class Executor(ABC):
         Asked of a worker, not computed here: a driver that never touches the accelerator, or that
         steers another machine, has a key of its own.
         """
-        found: list[CellResult] = []
-        cell = Cell("environment", "environment", "environment", 0, Protocol().replace(device=device))
-        self.run([cell], describe, limits=Limits(), on_start=lambda _: True, on_result=found.append)
+        found = results_of(self, [question(device)], describe).values()
         return {result.environment: dict(result.trace[0]) for result in found if result.ok}
+
+
+def results_of(
+    executor: Executor,
+    cells: Sequence[Cell],
+    run_one: RunOne,
+    *,
+    limits: Limits | None = None,
+    on_start: Callable[[Cell], bool] = lambda _: True,
+) -> dict[str, CellResult]:
+    """Run cells that belong to no store and return their results by key."""
+    found: list[CellResult] = []
+    executor.run(cells, run_one, limits=limits or Limits(), on_start=on_start, on_result=found.append)
+    return {result.key: result for result in found}
+
+
+def question(device: str) -> Cell:
+    """Return the cell that `describe` answers."""
+    return Cell("environment", "environment", "environment", 0, Protocol().replace(device=device))
 
 
 def describe(cell: Cell) -> CellResult:

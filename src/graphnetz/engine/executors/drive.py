@@ -42,7 +42,7 @@ def drive(
     """
     owner = new_owner()
     by_key = {cell.key: cell for cell in cells}
-    beat = _Beat(store, owner, lease_seconds)
+    due = 0.0
 
     def claim(cell: Cell) -> bool:
         granted = store.claim(cell.key, owner, lease_seconds)
@@ -55,7 +55,10 @@ def drive(
             on_result(result)
 
     def pulse() -> None:
-        beat()
+        nonlocal due
+        if time.monotonic() >= due:  # at most four times per lease
+            due = time.monotonic() + lease_seconds / 4
+            store.heartbeat(owner, lease_seconds)
         if tick is not None:
             tick()
 
@@ -75,20 +78,6 @@ def drive(
             store.release(owner)
         except StoreError:  # the error on its way is the one to tell
             retire(owner)
-
-
-class _Beat:
-    """Extends the leases of this runner, at most four times per lease."""
-
-    def __init__(self, store: Store, owner: str, lease_seconds: float) -> None:
-        self._store, self._owner, self._lease = store, owner, lease_seconds
-        self._next = 0.0
-
-    def __call__(self) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + self._lease / 4
-            self._store.heartbeat(self._owner, self._lease)
 
 
 @contextlib.contextmanager

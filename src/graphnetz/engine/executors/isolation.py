@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
-import gc
 import logging
 import os
 import signal
@@ -39,6 +38,12 @@ def one_thread() -> None:
     os.environ.update(ONE_THREAD)
 
 
+def cuda_in_use() -> bool:
+    """Whether this process has started CUDA."""
+    torch = sys.modules.get("torch")
+    return bool(torch is not None and torch.cuda.is_initialized())
+
+
 def silence() -> None:
     """Replace standard streams and log handlers: the console and the log belong to the driver."""
     _KEEP.extend((sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__))
@@ -51,12 +56,11 @@ def silence() -> None:
     sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
     sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
     sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
-    loggers = [logging.root, *logging.root.manager.loggerDict.values()]
-    for logger in loggers:
-        handlers = getattr(logger, "handlers", None)
-        if handlers:
-            _KEEP.append(handlers)
-            logger.handlers = []  # type: ignore[union-attr]
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            _KEEP.append(logger.handlers)
+            logger.handlers = []
+    _KEEP.append(logging.root.handlers)
     logging.root.handlers = [logging.NullHandler()]
 
 
@@ -119,11 +123,6 @@ def watch(parent: int) -> None:
 def adopt_orphans() -> None:
     """Become the parent of descendants whose parents die, so that none escapes."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
-def freeze() -> None:
-    """Keep the collector off inherited objects: touching them would copy their pages."""
-    gc.freeze()
 
 
 def _prctl(option: int, value: int) -> None:

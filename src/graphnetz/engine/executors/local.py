@@ -6,12 +6,12 @@ import contextlib
 import os
 import time
 import warnings
-from collections import Counter, OrderedDict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from graphnetz.engine.executors import memory
-from graphnetz.engine.executors.base import EXECUTORS, Executor, Limits, RunOne, terminable
+from graphnetz.engine.executors.base import EXECUTORS, Executor, Limits, RunOne, Told, terminable
 from graphnetz.engine.executors.outcome import ended
 from graphnetz.engine.executors.pool import CannotMoveError, Lost, Pool
 from graphnetz.engine.executors.serial import SerialExecutor
@@ -38,51 +38,33 @@ class LocalExecutor(Executor):
         Windows, on macOS and when CUDA is already in use in this process.
     """
 
-    def __init__(
-        self, *, workers: int | None = None, retries: int = 5, spawn: bool | None = None, **options: Any
-    ) -> None:
-        super().__init__(workers=workers, **options)
+    def __init__(self, *, retries: int = 5, spawn: bool | None = None, **options: Any) -> None:
+        super().__init__(**options)
         self.retries = retries
         self.spawn = spawn
 
-    def run(
-        self,
-        cells: Sequence[Cell],
-        run_one: RunOne,
-        *,
-        limits: Limits,
-        on_start: Callable[[Cell], bool],
-        on_result: Callable[[CellResult], None],
-        tick: Callable[[], None] | None = None,
-    ) -> None:
+    def run(self, cells: Sequence[Cell], run_one: RunOne, *, limits: Limits, **told: Unpack[Told]) -> None:
         """Run the cells; see `Executor.run`."""
         if not cells:
             return
-        queue = _Queue(cells)
+        done: set[str] = set()
         size = min(self.workers or default_workers(limits), len(cells))
         with terminable():
             try:
-                self._supervise(queue, Pool(run_one, size, limits, spawn=self.spawn), on_start, on_result, tick)
+                self._supervise(_Queue(cells), Pool(run_one, size, limits, spawn=self.spawn), done, **told)
             except CannotMoveError as error:
                 warnings.warn(f"{error} Cells run one after another in this process.", stacklevel=2)
-                rest = queue.remaining()
-                SerialExecutor().run(rest, run_one, limits=limits, on_start=on_start, on_result=on_result, tick=tick)
+                rest = [cell for cell in cells if cell.key not in done]
+                SerialExecutor().run(rest, run_one, limits=limits, **told)
 
-    def _supervise(
-        self,
-        queue: _Queue,
-        pool: Pool,
-        on_start: Callable[[Cell], bool],
-        on_result: Callable[[CellResult], None],
-        tick: Callable[[], None] | None,
-    ) -> None:
+    def _supervise(self, queue: _Queue, pool: Pool, done: set[str], **told: Unpack[Told]) -> None:
         kills: Counter[str] = Counter()
         finished: list[CellResult] = []
-        next_tick = 0.0
+        on_result, tick, next_tick = told["on_result"], told.get("tick"), 0.0
         try:
             while True:
                 for worker in pool.idle():
-                    cell = queue.take(worker.task, on_start)
+                    cell = queue.take(worker.task, told["on_start"])
                     if cell is None:
                         break
                     pool.submit(worker, cell)
@@ -92,7 +74,7 @@ class LocalExecutor(Executor):
                 for outcome in pool.poll(_TICK):
                     result = self._judge(outcome, queue, kills)
                     if result is not None:
-                        queue.done(result.key)
+                        done.add(result.key)
                         finished.append(result)
                 if tick is not None and time.monotonic() >= next_tick:
                     next_tick = time.monotonic() + _TICK
@@ -138,45 +120,28 @@ class _Queue:
     """Open cells by task: a worker stays with its task as long as it can, so that it loads data once."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
-        self._tasks: OrderedDict[str, deque[Cell]] = OrderedDict()
-        self._open: dict[str, Cell] = {}
-        self._taken: Counter[str] = Counter()
+        self._tasks: defaultdict[str, deque[Cell]] = defaultdict(deque)
+        self._taken: set[str] = set()
         for cell in cells:
-            self._tasks.setdefault(cell.task, deque()).append(cell)
-            self._open[cell.key] = cell
+            self._tasks[cell.task].append(cell)
 
     def __bool__(self) -> bool:
         return any(self._tasks.values())
 
     def take(self, task: str | None, on_start: Callable[[Cell], bool]) -> Cell | None:
         """Return the next cell that ``on_start`` grants, of ``task`` if possible."""
-        while True:
-            source = self._choose(task)
-            if source is None:
-                return None
+        while (source := self._choose(task)) is not None:
             cell = self._tasks[source].popleft()
             if on_start(cell):
-                self._taken[source] += 1
+                self._taken.add(source)
                 return cell
-            self._open.pop(cell.key, None)
+        return None
 
     def back(self, cell: Cell) -> None:
         """Put a cell back in front; it is claimed already, and claiming again is granted."""
         self._tasks[cell.task].appendleft(cell)
 
-    def done(self, key: str) -> None:
-        """Note that a cell has its result."""
-        self._open.pop(key, None)
-
-    def remaining(self) -> list[Cell]:
-        """Return the cells without a result."""
-        return list(self._open.values())
-
     def _choose(self, task: str | None) -> str | None:
-        if task is not None and self._tasks.get(task):
-            return task
-        waiting = [name for name, cells in self._tasks.items() if cells]
-        untouched = [name for name in waiting if not self._taken[name]]
-        if untouched:
-            return untouched[0]
-        return max(waiting, key=lambda name: len(self._tasks[name]), default=None)
+        waiting = {name: len(cells) for name, cells in self._tasks.items() if cells}
+        untouched = (name for name in waiting if name not in self._taken)
+        return task if task in waiting else next(untouched, max(waiting, key=waiting.__getitem__, default=None))

@@ -5,25 +5,22 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-import os
 import sys
 from pathlib import Path
 
-PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+from graphnetz.engine.executors.isolation import cuda_in_use
+
 _SLACK = 2**30
 _PROC = Path("/proc/self/statm").exists()  # Linux; elsewhere psutil answers, more slowly
 
 
-def resident(pid: int | str = "self") -> float:
+def resident(pid: int | None = None) -> float:
     """Return the resident bytes of a process; NaN where unknown or gone."""
-    if _PROC:
-        return _statm(pid, 1)
     import psutil
 
-    try:
-        return float(psutil.Process(None if pid == "self" else int(pid)).memory_info().rss)
-    except psutil.Error:
-        return math.nan
+    with contextlib.suppress(psutil.Error):
+        return float(psutil.Process(pid).memory_info().rss)
+    return math.nan
 
 
 def family(pid: int) -> float:
@@ -32,7 +29,7 @@ def family(pid: int) -> float:
     todo = children(pid)
     while todo:
         child = todo.pop()
-        share = _proportional(child)
+        share = _kilobytes(Path(f"/proc/{child}/smaps_rollup"), "Pss:") if _PROC else resident(child)
         if not math.isnan(share):
             total += share
             todo.extend(children(child))
@@ -68,14 +65,14 @@ def limit_address_space(megabytes: float) -> None:
     Address space is not memory (files are mapped, threads reserve stacks), so the fence stands well
     behind the limit that the supervisor watches. With CUDA, which reserves far more, there is none.
     """
-    torch = sys.modules.get("torch")
-    size = _statm("self", 0)
-    if math.isnan(size) or (torch is not None and torch.cuda.is_initialized()):
+    if not _PROC or cuda_in_use():
         return
     import resource
 
+    import psutil
+
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = int(size + 2 * megabytes * 1e6 + _SLACK)
+    wanted = int(psutil.Process().memory_info().vms + 2 * megabytes * 1e6 + _SLACK)
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
@@ -92,38 +89,20 @@ def available() -> float:
         return free
 
 
-def _statm(pid: int | str, field: int) -> float:
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as stream:
-            return int(stream.read().split()[field]) * float(PAGE)
-    except (OSError, IndexError, ValueError):
-        return math.nan
-
-
 def children(pid: int) -> list[int]:
     """Return the process numbers of the direct children."""
-    if not _PROC:
-        import psutil
+    import psutil
 
-        with contextlib.suppress(psutil.Error):
-            return [child.pid for child in psutil.Process(pid).children()]
-        return []
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", "rb") as stream:
-            return [int(word) for word in stream.read().split()]
-    except (OSError, ValueError):
-        return []
-
-
-def _proportional(pid: int) -> float:
-    return _kilobytes(Path(f"/proc/{pid}/smaps_rollup"), "Pss:") if _PROC else resident(pid)
+    with contextlib.suppress(OSError, ValueError, psutil.Error):
+        if _PROC:
+            return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [child.pid for child in psutil.Process(pid).children()]
+    return []
 
 
 def _kilobytes(path: Path, field: str) -> float:
-    try:
+    with contextlib.suppress(OSError, ValueError, IndexError):
         for line in path.read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith(field):
                 return int(line.split()[1]) * 1024.0
-    except (OSError, ValueError, IndexError):
-        pass
     return math.nan

@@ -8,6 +8,7 @@ Orphans of a worker become its children and are ended.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import signal
@@ -15,13 +16,13 @@ import socket
 import struct
 import time
 import warnings
-from typing import Any
 
 from graphnetz.engine.executors import isolation, memory
 from graphnetz.engine.executors.base import Limits, RunOne
+from graphnetz.engine.executors.channel import Channel
 from graphnetz.engine.executors.worker_process import Load, serve
 
-_MESSAGE = struct.Struct("<cqq")
+_ORDER = struct.Struct("<cq")
 
 
 class Nursery:
@@ -29,7 +30,7 @@ class Nursery:
 
     def __init__(self, run_one: RunOne, limits: Limits) -> None:
         self._sock, child = socket.socketpair()
-        self._buffer = b""
+        self._news = Channel(self._sock)
         driver = os.getpid()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # the nursery calls nothing that could lock
@@ -48,37 +49,23 @@ class Nursery:
         """Ask for a worker; its end of the messages comes back at once, its number with the next events."""
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self._sock, [_MESSAGE.pack(b"f", token, 0)], [theirs.fileno()])
+            socket.send_fds(self._sock, [_ORDER.pack(b"f", token)], [theirs.fileno()])
         return ours
 
     def kill(self, pid: int) -> None:
         """Ask for the end of a worker and its descendants."""
         with contextlib.suppress(OSError):
-            self._sock.sendall(_MESSAGE.pack(b"k", pid, 0))
+            self._sock.sendall(_ORDER.pack(b"k", pid))
 
     def events(self) -> list[tuple[bytes, int, int]] | None:
         """Return started ``(b"s", token, pid)`` and ended ``(b"x", pid, status)`` workers; None if it died."""
-        alive = True
-        while True:
-            try:
-                part = self._sock.recv(1 << 16, socket.MSG_DONTWAIT)
-            except (BlockingIOError, InterruptedError):
-                break
-            except OSError:
-                part = b""
-            if not part:
-                alive = False
-                break
-            self._buffer += part
-        whole = len(self._buffer) // _MESSAGE.size * _MESSAGE.size
-        events = list(_MESSAGE.iter_unpack(self._buffer[:whole]))
-        self._buffer = self._buffer[whole:]
-        return events if alive or events else None
+        events = self._news.receive_ready()
+        return None if self._news.closed and not events else events
 
     def close(self, *, patience: float = 1.5) -> None:
         """End the nursery with all its workers."""
         with contextlib.suppress(OSError):
-            self._sock.sendall(_MESSAGE.pack(b"q", 0, 0))
+            self._sock.sendall(_ORDER.pack(b"q", 0))
         deadline = time.monotonic() + patience
         while not self._gone():
             if time.monotonic() > deadline:
@@ -105,18 +92,18 @@ def _nurse(sock: socket.socket, load: Load, *, driver: int) -> None:
         wake, alarm = socket.socketpair()
         alarm.setblocking(False)
         for number in (signal.SIGCHLD, signal.SIGTERM):
-            signal.signal(number, _noted)
+            signal.signal(number, lambda *_: None)  # the wake-up descriptor tells
         signal.set_wakeup_fd(alarm.fileno(), warn_on_full_buffer=False)
         isolation.die_with(driver, by=signal.SIGTERM)  # not SIGKILL: the workers' groups are to be ended first
         isolation.adopt_orphans()
         isolation.silence()
-        isolation.freeze()
+        gc.freeze()  # keep the collector off inherited objects: touching them would copy their pages
         while os.getppid() == driver:
             ready, _, _ = select.select([sock, wake], [], [], 1.0)
             if wake in ready:
                 wake.recv(4096)
             for pid, status in _reap(workers):
-                sock.sendall(_MESSAGE.pack(b"x", pid, status))
+                Channel(sock).send((b"x", pid, status))
             if sock in ready and not _obey(sock, workers, load):
                 break
     except BaseException:  # noqa: S110 (nobody to tell: the driver sees the end of the messages)
@@ -127,10 +114,10 @@ def _nurse(sock: socket.socket, load: Load, *, driver: int) -> None:
 
 
 def _obey(sock: socket.socket, workers: set[int], load: Load) -> bool:
-    body, descriptors, _, _ = socket.recv_fds(sock, _MESSAGE.size, 1)
-    if len(body) != _MESSAGE.size:
+    body, descriptors, _, _ = socket.recv_fds(sock, _ORDER.size, 1)
+    if len(body) != _ORDER.size:
         return False
-    order, number, _ = _MESSAGE.unpack(body)
+    order, number = _ORDER.unpack(body)
     if order == b"f":
         nursery = os.getpid()
         pid = os.fork()
@@ -141,7 +128,7 @@ def _obey(sock: socket.socket, workers: set[int], load: Load) -> bool:
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)  # both sides do it: whoever comes first, it is done before anyone kills
         workers.add(pid)
-        sock.sendall(_MESSAGE.pack(b"s", number, pid))
+        Channel(sock).send((b"s", number, pid))
     elif order == b"k":
         if number in workers:
             isolation.kill_group(number)
@@ -179,7 +166,3 @@ def _bury(workers: set[int]) -> None:
         if not workers and not memory.children(os.getpid()):
             break
         time.sleep(0.002)
-
-
-def _noted(signum: int, frame: Any) -> None:
-    """Do nothing: the wake-up descriptor has told already."""

@@ -55,14 +55,17 @@ def accept(cell: Cell, value: Any) -> CellResult:
 
 def completed(result: CellResult, *, seconds: float, peak_memory: float, environment: str) -> CellResult:
     """Fill in what only the executor knows; values already given stay."""
-    changes: dict[str, Any] = {}
-    if math.isnan(result.seconds):
-        changes["seconds"] = seconds
-    if math.isnan(result.peak_memory):
-        changes["peak_memory"] = peak_memory
-    if not result.environment:
-        changes["environment"] = environment
-    return dataclasses.replace(result, **changes) if changes else result
+    return dataclasses.replace(
+        result,
+        seconds=seconds if math.isnan(result.seconds) else result.seconds,
+        peak_memory=peak_memory if math.isnan(result.peak_memory) else result.peak_memory,
+        environment=result.environment or environment,
+    )
+
+
+def over_memory(megabytes: float, used: float) -> str:
+    """Say that a cell used more bytes than its limit allows."""
+    return f"The memory limit of {megabytes:g} MB was exceeded ({used / 1e6:.0f} MB above the baseline)."
 
 
 def death(status: int) -> str:

@@ -18,7 +18,7 @@ from graphnetz.engine.executors import isolation, memory
 from graphnetz.engine.executors.base import Limits, RunOne
 from graphnetz.engine.executors.channel import BrokenChannelError, Channel
 from graphnetz.engine.executors.nursery import Nursery
-from graphnetz.engine.executors.outcome import OUTSIDE, death, ended, signal_of
+from graphnetz.engine.executors.outcome import OUTSIDE, death, ended, over_memory, signal_of
 from graphnetz.engine.executors.spawner import Spawner
 from graphnetz.engine.executors.worker_process import here
 from graphnetz.records import Cell, CellResult
@@ -76,12 +76,11 @@ class Pool:
     _tokens: int = 0
     _bad_starts: int = 0
     _watched: float = 0.0
-    _nursery: Nursery | Spawner | None = None
     _payload: bytes | None = None
 
     def __post_init__(self) -> None:
         here()  # computed before the fork, inherited by all
-        self._nursery = self._found()
+        self.nursery = self._found()
         self._fill()
 
     def _found(self) -> Nursery | Spawner:
@@ -89,13 +88,6 @@ class Pool:
             return Nursery(self.run_one, self.limits)
         self._payload = self._payload or _encode((self.run_one, self.limits))
         return Spawner()
-
-    @property
-    def nursery(self) -> Nursery | Spawner:
-        """What starts and ends workers for this pool."""
-        if self._nursery is None:
-            raise RuntimeError("the pool is closed")
-        return self._nursery
 
     @property
     def processes(self) -> list[int]:
@@ -141,10 +133,7 @@ class Pool:
 
     def close(self) -> None:
         """End every process of the pool."""
-        if self._nursery is None:
-            return
-        nursery, self._nursery = self._nursery, None
-        nursery.close()
+        self.nursery.close()
         for worker in self._workers.values():
             worker.channel.close()
         self._workers.clear()
@@ -182,11 +171,10 @@ class Pool:
             if kind == b"s":
                 if first in self._workers:
                     self._workers[first].pid = second
-                continue
-            if self._dying.pop(first, None) is not None:
-                continue
-            token = next((t for t, w in self._workers.items() if w.pid == first), None)
-            if token is not None:
+            elif self._dying.pop(first, None) is None:
+                token = next((t for t, w in self._workers.items() if w.pid == first), None)
+                if token is None:
+                    continue
                 out += self._listen(token, self._workers[token])  # its last words count
                 out += self._bury(token, death(second), outside=signal_of(second) in OUTSIDE)
         return out
@@ -221,7 +209,7 @@ class Pool:
             out += self._bury(token, "worker died: its parent was killed", outside=True)
         self.nursery.close()
         self._dying.clear()
-        self._nursery = self._found()
+        self.nursery = self._found()
         return out
 
     # -- limits -----------------------------------------------------------------------------------
@@ -262,8 +250,7 @@ class Pool:
             used = memory.family(worker.pid) - worker.baseline
             worker.peak = max(worker.peak, used)
             if used > megabytes * 1e6:
-                words = f"The memory limit of {megabytes:g} MB was exceeded ({used / 1e6:.0f} MB above the baseline)."
-                out += self._end(token, "oom", words)
+                out += self._end(token, "oom", over_memory(megabytes, used))
         return out
 
     def _end(self, token: int, status: Any, reason: str) -> list[CellResult | Lost]:
@@ -302,7 +289,7 @@ def must_spawn() -> bool:
         )
     if not hasattr(os, "fork"):
         return True
-    return told == "spawn" if told else sys.platform == "darwin" or _cuda_in_use()
+    return told == "spawn" if told else sys.platform == "darwin" or isolation.cuda_in_use()
 
 
 def _wait(objects: Sequence[socket.socket | Channel], timeout: float) -> None:
@@ -324,8 +311,3 @@ def _encode(work: tuple[RunOne, Limits]) -> bytes:
         raise CannotMoveError(
             f"The work cannot be sent to another process ({type(error).__name__}: {error})."
         ) from error
-
-
-def _cuda_in_use() -> bool:
-    torch = sys.modules.get("torch")
-    return bool(torch is not None and torch.cuda.is_initialized())

@@ -14,16 +14,16 @@ import uuid
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.optional import require
-from graphnetz.engine.executors.base import EXECUTORS, Executor, Limits, RunOne, describe, terminable
+from graphnetz.engine.executors.base import EXECUTORS, Executor, Limits, RunOne, Told, describe, question, terminable
 from graphnetz.engine.executors.outcome import ended
 from graphnetz.engine.executors.pool import Lost, Pool
 from graphnetz.engine.executors.worker_process import here
 from graphnetz.engine.identity.environment import environment_key
-from graphnetz.records import Cell, CellResult, Protocol
+from graphnetz.records import Cell, CellResult
 
 _TICK = 0.2
 _POOLS: dict[str, Pool] = {}
@@ -45,30 +45,15 @@ class RayExecutor(Executor):
         How often a cell is tried again whose process or node was lost.
     """
 
-    def __init__(
-        self,
-        *,
-        workers: int | None = None,
-        address: str | None = None,
-        gpus: float = 0.0,
-        retries: int = 5,
-        **options: Any,
-    ) -> None:
-        super().__init__(workers=workers, **options)
+    takes = ("address", "gpus")
+
+    def __init__(self, *, address: str | None = None, gpus: float = 0.0, retries: int = 5, **options: Any) -> None:
+        super().__init__(**options)
         if gpus < 0:
             raise UsageError(f"gpus must not be negative, got {gpus}.")
         self.address, self.gpus, self.retries = address, gpus, retries
 
-    def run(
-        self,
-        cells: Sequence[Cell],
-        run_one: RunOne,
-        *,
-        limits: Limits,
-        on_start: Callable[[Cell], bool],
-        on_result: Callable[[CellResult], None],
-        tick: Callable[[], None] | None = None,
-    ) -> None:
+    def run(self, cells: Sequence[Cell], run_one: RunOne, *, limits: Limits, **told: Unpack[Told]) -> None:
         """Run the cells; see `Executor.run`."""
         if not cells:
             return
@@ -76,38 +61,25 @@ class RayExecutor(Executor):
         with terminable(), _connected(ray, self.address, self.workers):
             work = [ray.put(run_one)]  # in a list: Ray hands over the reference, each process fetches it once
             token = uuid.uuid4().hex
-            options = {"num_cpus": 1, "num_gpus": self.gpus, "max_retries": self.retries}
-            remote = ray.remote(**options)(_run_cell)
+            remote = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=self.retries)(_run_cell)
 
             def submit(cell: Cell) -> Any:
                 return remote.remote(work, token, cell, limits, self.retries)
 
-            self._gather(ray, deque(cells), submit, on_start, on_result, tick)
+            self._gather(ray, deque(cells), submit, **told)
 
     def environments(self, device: str = "cpu") -> dict[str, dict[str, Any]]:
         """Return the environments of all nodes by key; see `Executor.environments`."""
         ray = require("ray", extra="ray", purpose="The executor 'ray'")
-        cell = Cell("environment", "environment", "environment", 0, Protocol().replace(device=device))
         with _connected(ray, self.address, self.workers):
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-            asked = []
-            for node in ray.nodes():
-                if node["Alive"]:
-                    place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=True)
-                    options = {"num_cpus": 0, "num_gpus": self.gpus, "scheduling_strategy": place}
-                    asked.append(ray.remote(**options)(_describe).remote(cell))
+            there = [NodeAffinitySchedulingStrategy(n["NodeID"], soft=True) for n in ray.nodes() if n["Alive"]]
+            ask = ray.remote(num_cpus=0, num_gpus=self.gpus)(_describe)
+            asked = [ask.options(scheduling_strategy=place).remote(question(device)) for place in there]
             return dict(ray.get(asked))
 
-    def _gather(
-        self,
-        ray: Any,
-        queue: deque[Cell],
-        submit: Callable[[Cell], Any],
-        on_start: Callable[[Cell], bool],
-        on_result: Callable[[CellResult], None],
-        tick: Callable[[], None] | None,
-    ) -> None:
+    def _gather(self, ray: Any, queue: deque[Cell], submit: Callable[[Cell], Any], **told: Unpack[Told]) -> None:
         flying: dict[Any, Cell] = {}
         losses: Counter[str] = Counter()
         next_look, slots = 0.0, 1
@@ -118,7 +90,7 @@ class RayExecutor(Executor):
                     slots = self.workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
                 while queue and len(flying) < slots:
                     cell = queue.popleft()
-                    if on_start(cell):
+                    if told["on_start"](cell):
                         flying[submit(cell)] = cell
                 ready, _ = ray.wait(list(flying), num_returns=len(flying), timeout=0) if flying else ([], [])
                 if not ready and flying:
@@ -129,8 +101,8 @@ class RayExecutor(Executor):
                     if result is None:
                         queue.appendleft(cell)
                     else:
-                        on_result(result)
-                if tick is not None:
+                        told["on_result"](result)
+                if tick := told.get("tick"):
                     tick()
         finally:
             for reference in flying:
@@ -143,15 +115,13 @@ class RayExecutor(Executor):
             value: CellResult = ray.get(reference)
             return value
         except ray.exceptions.RayTaskError as error:  # our own code failed there: trying again will not help
-            return ended(
-                cell, "failed", f"The Ray task failed: {str(error).strip().splitlines()[-1]}", environment=here()
-            )
+            words = f"The Ray task failed: {str(error).strip().splitlines()[-1]}"
         except ray.exceptions.RayError as error:
             losses[cell.key] += 1
             if losses[cell.key] <= self.retries:
                 return None
             words = f"The cell was lost {losses[cell.key]} times ({type(error).__name__})."
-            return ended(cell, "failed", words, environment=here())
+        return ended(cell, "failed", words, environment=here())
 
 
 def _describe(cell: Cell) -> tuple[str, dict[str, Any]]:

@@ -6,13 +6,13 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 from graphnetz.engine.executors import memory
-from graphnetz.engine.executors.base import EXECUTORS, Executor, Limits, RunOne, terminable
-from graphnetz.engine.executors.outcome import ended
+from graphnetz.engine.executors.base import EXECUTORS, Executor, Limits, RunOne, Told, terminable
+from graphnetz.engine.executors.outcome import ended, over_memory
 from graphnetz.engine.executors.worker_process import here, measured
 from graphnetz.records import Cell, CellResult
 
@@ -31,24 +31,14 @@ class SerialExecutor(Executor):
 
     in_process = True
 
-    def run(
-        self,
-        cells: Sequence[Cell],
-        run_one: RunOne,
-        *,
-        limits: Limits,
-        on_start: Callable[[Cell], bool],
-        on_result: Callable[[CellResult], None],
-        tick: Callable[[], None] | None = None,
-    ) -> None:
+    def run(self, cells: Sequence[Cell], run_one: RunOne, *, limits: Limits, **told: Unpack[Told]) -> None:
         """Run the cells; see `Executor.run`."""
         with terminable():
             for cell in cells:
-                if not on_start(cell):
-                    continue
-                on_result(self._one(cell, run_one, limits))
-                if tick is not None:
-                    tick()
+                if told["on_start"](cell):
+                    told["on_result"](self._one(cell, run_one, limits))
+                    if tick := told.get("tick"):
+                        tick()
 
     def _one(self, cell: Cell, run_one: RunOne, limits: Limits) -> CellResult:
         begin = time.perf_counter()
@@ -63,9 +53,7 @@ class SerialExecutor(Executor):
             return ended(cell, "timeout", words, seconds=time.perf_counter() - begin, environment=here())
         used = result.peak_memory
         if limits.memory_mb is not None and not math.isnan(used) and used > limits.memory_mb * 1e6:
-            words = (
-                f"The memory limit of {limits.memory_mb:g} MB was exceeded ({used / 1e6:.0f} MB above the baseline)."
-            )
+            words = over_memory(limits.memory_mb, used)
             return ended(cell, "oom", words, seconds=result.seconds, peak_memory=used, environment=result.environment)
         return result
 

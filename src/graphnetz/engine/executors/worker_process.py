@@ -26,8 +26,7 @@ NO_PEAK = "Peak memory is unknown: the high-water mark cannot be reset here."
 
 def here() -> str:
     """Return the environment key of this process, computed once before and once after CUDA starts."""
-    torch = sys.modules.get("torch")
-    cuda = bool(torch is not None and torch.cuda.is_initialized())
+    cuda = isolation.cuda_in_use()
     if cuda not in _ENVIRONMENT:
         _ENVIRONMENT[cuda] = environment_key()
     return _ENVIRONMENT[cuda]

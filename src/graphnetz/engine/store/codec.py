@@ -19,7 +19,6 @@ from graphnetz.records import Predictions
 MAX_BLOB = 2**30
 _LEVEL = 1  # curves hardly compress further, and level 6 takes three times as long
 _DTYPE = re.compile(r"^[<|][biufcUS]\d{1,6}$")
-_SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def plain(value: Any) -> Any:
@@ -147,10 +146,8 @@ def _inflate(blob: bytes) -> bytes:
 def _finite(value: float) -> float | str | None:
     if math.isnan(value):
         return None
-    return value if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+    return value if math.isfinite(value) else json.dumps(value)
 
 
 def _number(value: Any) -> float:
-    if value is None:
-        return math.nan
-    return _SPECIAL[value] if isinstance(value, str) else float(value)
+    return math.nan if value is None else float(value)

@@ -29,7 +29,7 @@ from graphnetz.engine.store.rows import (
 from graphnetz.records import Cell, CellResult, Protocol, Section
 
 _CHUNK = 500
-_DONE = "('ok', 'failed', 'diverged', 'timeout', 'oom')"
+_DONE = str(schema.FINISHED)
 _FOREIGN: list[sqlite3.Connection] = []  # inherited over a fork: never used there and never closed there
 
 
@@ -109,7 +109,8 @@ class Store:
         mode = "rwc"
         if self.readonly:
             mode = "ro" if os.access(self.path.parent, os.W_OK) else "ro&immutable=1"
-            if "immutable" in mode and _has_journal(self.path):
+            journal = self.path.with_name(f"{self.path.name}-wal")
+            if "immutable" in mode and journal.is_file() and journal.stat().st_size:
                 raise StoreError(
                     f"The store {str(self.path)!r} was not closed and its folder is read-only. Copy the folder to a "
                     "writable place and open it there."
@@ -166,56 +167,41 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
-        with plain_errors(self.path):
-            db = self.db
+        with plain_errors(self.path), self.db as db:  # the connection commits, or takes back
             db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
+            yield db
+
+    def _read(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        with plain_errors(self.path):
+            return self.db.execute(statement, values).fetchall()
 
     # -- planning ---------------------------------------------------------------------------------
 
     def plan(self, cells: Iterable[Cell]) -> int:
         """Add the cells whose keys are not there yet, in order; return how many were new."""
-        protocols: dict[int, str] = {}
-        bodies: dict[str, str] = {}
-        rows: list[tuple[Any, ...]] = []
-        for cell in cells:
-            name = protocols.get(id(cell.protocol))
-            if name is None:
-                name, body = protocol_row(cell.protocol)
-                protocols[id(cell.protocol)] = name
-                bodies[name] = body
-            rows.append((cell.key, cell.task, cell.model, cell.seed, name))
+        cells = list(cells)
+        shared = {id(cell.protocol): cell.protocol for cell in cells}
+        protocols = {each: protocol_row(protocol) for each, protocol in shared.items()}
+        rows = [(cell.key, cell.task, cell.model, cell.seed, protocols[id(cell.protocol)][0]) for cell in cells]
         with self._write() as db:
+            db.executemany("INSERT OR IGNORE INTO protocols VALUES (?, ?)", protocols.values())
             before = db.total_changes
-            db.executemany("INSERT OR IGNORE INTO protocols VALUES (?, ?)", bodies.items())
-            start = db.total_changes - before
             db.executemany("INSERT OR IGNORE INTO cells(key, task, model, seed, protocol) VALUES (?, ?, ?, ?, ?)", rows)
-            return db.total_changes - before - start
+            return db.total_changes - before
 
     def cells(self) -> Iterator[Cell]:
-        """Yield the planned cells in plan order."""
+        """Return the planned cells in plan order."""
         protocols = self._protocols()
-        with plain_errors(self.path):
-            rows = self.db.execute("SELECT key, task, model, seed, protocol FROM cells ORDER BY position")
-            for key, task, model, seed, name in rows:
-                yield Cell(key, task, model, seed, protocols[name])
+        rows = self._read("SELECT key, task, model, seed, protocol FROM cells ORDER BY position")
+        return (Cell(key, task, model, seed, protocols[name]) for key, task, model, seed, name in rows)
 
     def _protocols(self) -> dict[str, Protocol]:
         """Protocols by hash: many cells share one object."""
-        with plain_errors(self.path):
-            rows = self.db.execute("SELECT hash, body FROM protocols").fetchall()
-        return {name: protocol_from_body(body) for name, body in rows}
+        return {name: protocol_from_body(body) for name, body in self._read("SELECT hash, body FROM protocols")}
 
     def missing(self, keys: Iterable[str]) -> list[str]:
         """Return the keys without a result, in the given order."""
-        with plain_errors(self.path):
-            done = {row[0] for row in self.db.execute(f"SELECT key FROM cells WHERE status IN {_DONE}")}  # noqa: S608
+        done = {key for (key,) in self._read(f"SELECT key FROM cells WHERE status IN {_DONE}")}  # noqa: S608
         return [key for key in keys if key not in done]
 
     # -- one cell's way ---------------------------------------------------------------------------
@@ -234,8 +220,8 @@ class Store:
     def heartbeat(self, owner: str, lease_seconds: float = 60.0) -> int:
         """Extend the leases of everything ``owner`` holds; return how many cells that is."""
         with self._write() as db:
-            cursor = db.execute("UPDATE cells SET lease = ? WHERE owner = ?", (time.time() + lease_seconds, owner))
-            return cursor.rowcount
+            lease = time.time() + lease_seconds
+            return db.execute("UPDATE cells SET lease = ? WHERE owner = ?", (lease, owner)).rowcount
 
     def finish(self, owner: str, result: CellResult) -> bool:
         """Write a result with its history, if ``owner`` still holds the cell; otherwise change nothing."""
@@ -251,22 +237,14 @@ class Store:
 
     def recover(self) -> int:
         """Give back the cells of owners that died on this machine or let their lease run out."""
-        with plain_errors(self.path):
-            rows = self.db.execute(
-                "SELECT owner, MAX(lease) FROM cells WHERE owner IS NOT NULL GROUP BY owner"
-            ).fetchall()
+        rows = self._read("SELECT owner, MAX(lease) FROM cells WHERE owner IS NOT NULL GROUP BY owner")
         now = time.time()
         return sum(self.release(owner) for owner, lease in rows if lease < now or owner_is_dead(owner))
 
     def held_by_others(self, owner: str) -> set[str]:
         """Return the keys that another owner works on under a valid lease."""
-        with plain_errors(self.path):
-            return {
-                row[0]
-                for row in self.db.execute(
-                    "SELECT key FROM cells WHERE owner IS NOT NULL AND owner <> ? AND lease >= ?", (owner, time.time())
-                )
-            }
+        statement = "SELECT key FROM cells WHERE owner IS NOT NULL AND owner <> ? AND lease >= ?"
+        return {key for (key,) in self._read(statement, (owner, time.time()))}
 
     def reset(self, keys: Iterable[str]) -> int:
         """Forget the results of ``keys`` so that they run again; return how many had one."""
@@ -314,23 +292,18 @@ class Store:
 
     def counts(self) -> Counter[str]:
         """Return the number of cells by status, ``pending`` and ``running`` included."""
-        with plain_errors(self.path):
-            return Counter(dict(self.db.execute("SELECT status, COUNT(*) FROM cells GROUP BY status").fetchall()))
+        return Counter(dict(self._read("SELECT status, COUNT(*) FROM cells GROUP BY status")))
 
     def running(self) -> list[tuple[str, str, int, str, float]]:
         """Return task, model, seed, owner and lease of the cells in work."""
-        with plain_errors(self.path):
-            return self.db.execute(
-                "SELECT task, model, seed, owner, lease FROM cells WHERE owner IS NOT NULL ORDER BY position"
-            ).fetchall()
+        return self._read("SELECT task, model, seed, owner, lease FROM cells WHERE owner IS NOT NULL ORDER BY position")
 
     def durations(self) -> dict[tuple[str, str], tuple[int, float, float]]:
         """Return for each (task, model) the finished cells, their mean seconds and largest peak memory."""
-        with plain_errors(self.path):
-            rows = self.db.execute(
-                "SELECT task, model, COUNT(seconds), AVG(seconds), MAX(peak_memory) FROM cells "
-                "WHERE finished_at IS NOT NULL AND seconds IS NOT NULL GROUP BY task, model"
-            ).fetchall()
+        rows = self._read(
+            "SELECT task, model, COUNT(seconds), AVG(seconds), MAX(peak_memory) FROM cells "
+            "WHERE finished_at IS NOT NULL AND seconds IS NOT NULL GROUP BY task, model"
+        )
         return {(task, model): (n, mean, float("nan") if top is None else top) for task, model, n, mean, top in rows}
 
     # -- what else a run keeps --------------------------------------------------------------------
@@ -342,8 +315,7 @@ class Store:
 
     def read_meta(self) -> dict[str, Any]:
         """Return everything `write_meta` kept."""
-        with plain_errors(self.path):
-            return {name: json.loads(text) for name, text in self.db.execute("SELECT name, value FROM meta")}
+        return {name: json.loads(text) for name, text in self._read("SELECT name, value FROM meta")}
 
     def write_environment(self, key: str, values: Mapping[str, Any]) -> None:
         """Keep what an environment key of the results stands for."""
@@ -352,14 +324,12 @@ class Store:
 
     def read_environments(self) -> dict[str, dict[str, Any]]:
         """Return the environments by key."""
-        with plain_errors(self.path):
-            return {key: json.loads(text) for key, text in self.db.execute("SELECT key, body FROM environments")}
+        return {key: json.loads(text) for key, text in self._read("SELECT key, body FROM environments")}
 
     def unexplained_environments(self) -> set[str]:
         """Return the environment keys of results that `write_environment` was never told about."""
         statement = "SELECT DISTINCT environment FROM cells WHERE environment <> '' EXCEPT SELECT key FROM environments"
-        with plain_errors(self.path):
-            return {row[0] for row in self.db.execute(statement)}
+        return {key for (key,) in self._read(statement)}
 
     def write_section(self, section: Section) -> None:
         """Keep a section of the page; one of the same name is replaced in its place."""
@@ -372,9 +342,8 @@ class Store:
 
     def read_sections(self) -> list[Section]:
         """Return the sections in the order they were first written."""
-        with plain_errors(self.path):
-            rows = self.db.execute("SELECT body FROM sections ORDER BY position").fetchall()
-        return [Section.from_json(json.loads(row[0])) for row in rows]
+        rows = self._read("SELECT body FROM sections ORDER BY position")
+        return [Section.from_json(json.loads(body)) for (body,) in rows]
 
     def checkpoint_to_one_file(self) -> bool:
         """Fold the journal into the file so that the run is one file; False while others have it open."""
@@ -405,8 +374,3 @@ def _end(db: sqlite3.Connection, result: CellResult, condition: str, *values: st
     if cursor.rowcount == 1 and any(blob is not None for blob in details):
         db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
     return cursor.rowcount == 1
-
-
-def _has_journal(path: Path) -> bool:
-    wal = path.with_name(path.name + "-wal")
-    return wal.is_file() and wal.stat().st_size > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from graphnetz._core.errors import StoreError
@@ -41,17 +41,10 @@ def plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(_sentence(error, path)) from error
+        known = (words.format(path=str(path)) for mark, words in _WORDS if mark in str(error).lower())
+        raise StoreError(next(known, f"The store {str(path)!r} failed: {error}.")) from error
     except OverflowError as error:
         raise StoreError(f"{path!s}: a number does not fit 64 bits ({error}). Use smaller seeds.") from error
-
-
-def _sentence(error: sqlite3.Error, path: Path) -> str:
-    text = str(error).lower()
-    for mark, words in _WORDS:
-        if mark in text:
-            return words.format(path=str(path))
-    return f"The store {str(path)!r} failed: {error}."
 
 
 def warn_on_network(path: Path) -> None:
@@ -67,17 +60,10 @@ def warn_on_network(path: Path) -> None:
 
 def file_system(path: Path) -> str:
     """Return the type of the file system below ``path``, or an empty string where unknown."""
-    try:
-        lines = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    place = path.resolve()
-    best, kind = -1, ""
-    for line in lines:
-        fields = line.split()
-        if len(fields) < 3:
-            continue
-        mount = Path(fields[1].replace("\\040", " "))
-        if (mount == place or mount in place.parents) and len(mount.parts) >= best:
-            best, kind = len(mount.parts), fields[2]
-    return kind
+    import psutil
+
+    with suppress(OSError):
+        place = path.resolve()
+        over = [mount for mount in psutil.disk_partitions(all=True) if place.is_relative_to(mount.mountpoint)]
+        return str(max(reversed(over), key=lambda mount: len(mount.mountpoint)).fstype) if over else ""
+    return ""

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 
 from graphnetz._core.errors import StoreError
 
@@ -22,47 +23,7 @@ FINISHED = ("ok", "failed", "diverged", "timeout", "oom")
 MAX_VALUE_BYTES = 512 * 2**20
 
 CREATE: Sequence[str] = (
-    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE protocols(hash TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE environments(key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
-    """CREATE TABLE cells(
-        position INTEGER PRIMARY KEY,
-        key TEXT NOT NULL UNIQUE,
-        task TEXT NOT NULL,
-        model TEXT NOT NULL,
-        seed INTEGER NOT NULL,
-        status TEXT NOT NULL DEFAULT 'pending'
-            CHECK (status IN ('pending', 'running', 'ok', 'failed', 'diverged', 'timeout', 'oom')),
-        metric TEXT NOT NULL DEFAULT '',
-        value REAL,
-        greater_is_better INTEGER NOT NULL DEFAULT 1,
-        metrics TEXT NOT NULL DEFAULT '{}',
-        epochs INTEGER NOT NULL DEFAULT 0,
-        best_epoch INTEGER,
-        seconds REAL,
-        peak_memory REAL,
-        parameters INTEGER NOT NULL DEFAULT 0,
-        error TEXT NOT NULL DEFAULT '',
-        environment TEXT NOT NULL DEFAULT '',
-        replication TEXT NOT NULL DEFAULT 'init',
-        n_train INTEGER NOT NULL DEFAULT 0,
-        n_test INTEGER NOT NULL DEFAULT 0,
-        notes TEXT NOT NULL DEFAULT '[]',
-        protocol TEXT NOT NULL,
-        owner TEXT,
-        lease REAL,
-        attempts INTEGER NOT NULL DEFAULT 0,
-        finished_at REAL
-    )""",
-    "CREATE INDEX cells_owner ON cells(owner) WHERE owner IS NOT NULL",
-    """CREATE TABLE details(
-        key TEXT PRIMARY KEY REFERENCES cells(key) ON DELETE CASCADE,
-        history BLOB,
-        trace BLOB,
-        predictions BLOB
-    )""",
-    "CREATE TABLE sections(name TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE edition(keys INTEGER NOT NULL)",
+    *Path(__file__).with_suffix(".sql").read_text(encoding="utf-8").rstrip(";\n").split(";\n"),
     f"INSERT INTO edition VALUES ({KEY_VERSION})",  # noqa: S608 (our own number)
 )
 
@@ -86,8 +47,8 @@ def _found(connection: sqlite3.Connection, table: str) -> set[str]:
 
 def prepare(connection: sqlite3.Connection, *, name: str) -> None:
     """Create the tables in an empty file, or bring an older store up to date; all in one transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
         version = _version(connection)
         if version == 0 and not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
             for statement in CREATE:
@@ -101,10 +62,6 @@ def prepare(connection: sqlite3.Connection, *, name: str) -> None:
                     connection.execute(statement)
             if version != SCHEMA_VERSION:
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
 
 
 def await_tables(connection: sqlite3.Connection, *, seconds: float = 5.0) -> None:
@@ -116,8 +73,8 @@ def await_tables(connection: sqlite3.Connection, *, seconds: float = 5.0) -> Non
         time.sleep(0.02)
 
 
-def identify(connection: sqlite3.Connection, *, name: str) -> int:
-    """Return the version of a store, or say why the file is not one we can read."""
+def identify(connection: sqlite3.Connection, *, name: str) -> None:
+    """Say why a file is not a store that we can read, if it is not."""
     marker = connection.execute("PRAGMA application_id").fetchone()[0]
     if marker != APPLICATION_ID:
         raise StoreError(f"{name!r} is an SQLite file, but not a graphnetz store. Name the folder of a run.")
@@ -127,7 +84,6 @@ def identify(connection: sqlite3.Connection, *, name: str) -> int:
             f"The store {name!r} has schema version {version}, this version reads up to {SCHEMA_VERSION}. "
             "Upgrade graphnetz."
         )
-    return version
 
 
 def check(connection: sqlite3.Connection, *, name: str) -> None:
