@@ -159,7 +159,7 @@ def _basis(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> str:
     if pairs[0].shares_data and not corrected and math.isnan(table.test_ratio[t]):
         text += (
             "; the share of test to training data is unknown, so the test is not corrected for runs that share "
-            "training data and is too bold"
+            "training data and is anti-conservative"
         )
     return text
 
