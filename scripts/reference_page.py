@@ -32,6 +32,7 @@ PACKAGES: dict[str, str] = {
     "graphnetz.training": "Training functions for scripts of your own.",
     "graphnetz.plotting": "Figures in the look of the report.",
     "graphnetz.kernels": "Fast layers on the processor. The engine calls them by itself.",
+    "graphnetz.graphs": "Graphs read from files and objects, compressed, and counted.",
     "graphnetz.testing": "Contract tests for plug-ins of your own.",
 }
 """Pages in the order of the site. A package that does not exist, or exports nothing, has no page."""
@@ -76,10 +77,10 @@ def _own_names(module: ModuleType) -> list[str]:
 
 @functools.cache
 def pages() -> dict[str, list[Entry]]:
-    """Entries by package. A name that two packages export stands on the page of the narrower one."""
+    """Entries by package. A name that two packages export stands on the page of the lower one."""
     taken: dict[int, str] = {}
     found: dict[str, list[Entry]] = {}
-    for package in sorted(PACKAGES, key=lambda name: name == "graphnetz"):  # the root last: it only passes names on
+    for package in reversed(PACKAGES):  # lower packages stand below; the root, last, only passes names on
         entries = [
             Entry(package, name, value)
             for name, value in sorted(_exported(package).items(), key=lambda item: item[0].lower())

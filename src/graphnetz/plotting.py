@@ -1,4 +1,4 @@
-"""Plotting helpers under their documented names; the figures themselves live in `render`."""
+"""Plotting helpers under their documented names; the figures themselves live in `graphnetz.report.plots`."""
 
 from __future__ import annotations
 

@@ -381,7 +381,14 @@ def test_an_executor_of_others_gets_the_settings_it_takes(tmp_path):
             got.append(address)
 
     EXECUTORS.add("cluster", Cluster)
-    options = {"models": "MLP", "tasks": "karate_club", "seeds": 1, "epochs": 1, "root": str(tmp_path), "verbose": False}
+    options = {
+        "models": "MLP",
+        "tasks": "karate_club",
+        "seeds": 1,
+        "epochs": 1,
+        "root": str(tmp_path),
+        "verbose": False,
+    }
     try:
         run_benchmark(**options, backend="cluster", address="there:1")
         with pytest.raises(UsageError, match="gpus is for Ray clusters, not for the backend 'cluster'"):

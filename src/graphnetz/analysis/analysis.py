@@ -212,7 +212,27 @@ class Analysis:
         return self.curves_of(dict(list(self.facts.histories.items())[:MAX_CURVES]))
 
     def curves_of(self, histories: Histories, key: str | None = None) -> list[CurvePanel]:
-        """Learning curves of ``histories``, of the headline metric or of ``key``."""
+        """Summarise learning curves over seeds.
+
+        Parameters
+        ----------
+        histories
+            ``histories[task][model]``: one mapping of history key to values per seed.
+        key
+            Which curve, such as ``"train_loss"``; None takes each task's headline metric.
+
+        Returns
+        -------
+        list of CurvePanel
+            One per task: mean and interval at every epoch, by model.
+
+        Examples
+        --------
+        >>> from graphnetz.report import example_report
+        >>> histories = {"cora": {"GCN": [{"test_acc": [0.5, 0.75]}, {"test_acc": [0.75, 1.0]}]}}
+        >>> example_report().analysis.curves_of(histories)[0].curves[0].mean.tolist()
+        [0.625, 0.875]
+        """
         tasks = self.facts.tasks
         keys = {task: key or info.metric for task, info in tasks.items()}
         labels = {task: label_of(key) if key else info.label for task, info in tasks.items()}

@@ -118,14 +118,15 @@ def collect(
     from graphnetz.selection import PerformanceBank
     from graphnetz.selection.collect import Effort
     from graphnetz.selection.collect import collect as measure
-    from graphnetz.selection.plan import TASKS, chosen_plan, own_graphs
+    from graphnetz.selection.plan import chosen_plan, own_graphs
+    from graphnetz.selection.space import TASK_TYPES
 
     file = out / "bank.npz"
     bank = PerformanceBank.load() if extend else PerformanceBank()
     if file.exists():
         bank = bank.merge(PerformanceBank.load(file))
     own = own_graphs(graph or (), labels or ())
-    plan = chosen_plan(bank, task_types=tuple(task or TASKS), files=own, graphs=graphs, propose=propose)
+    plan = chosen_plan(bank, task_types=tuple(task or TASK_TYPES), files=own, graphs=graphs, propose=propose)
     if dry_run:
         rows = [{"graph": m.graph.name, "configuration": m.configuration.name, "task": m.task_type} for m in plan]
         print(json.dumps(rows, indent=1) if as_json else "\n".join("\t".join(row.values()) for row in rows))

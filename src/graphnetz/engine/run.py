@@ -32,6 +32,7 @@ from graphnetz.engine.worker import Workbench
 from graphnetz.kernels.sampling import load_sampling
 from graphnetz.models import named_specs
 from graphnetz.records import Cell, CellResult, Protocol, RunConfig, Task
+from graphnetz.records.config import parameters
 from graphnetz.report import BenchmarkReport
 
 
@@ -61,7 +62,8 @@ def run_benchmark(
     """Train every compatible (task, model, seed) cell and return the statistical report.
 
     Every setting of `graphnetz.records.RunConfig` is a keyword, with the meaning it has in a configuration
-    file and on the command line; those in need of more words are listed here.
+    file and on the command line. With ``out`` the run is kept, and only missing cells are trained when it is called
+    again; without it nothing is reused.
 
     Parameters
     ----------
@@ -89,12 +91,6 @@ def run_benchmark(
         ``"auto"``, ``"cpu"``, ``"cuda:0"``, ...
     search
         Values to choose from by validation, for every model alike; None searches nothing.
-    out
-        Run folder. With it the run is kept and resumed: only missing cells are trained. Without it
-        nothing is reused.
-    workers, backend, address, gpus
-        How many cells at a time (default: one per core), ``"local"``, ``"serial"`` or ``"ray"``; for
-        Ray the address of a running cluster and the graphics processors per cell (a fraction shares one).
     protocol
         Overrides for all models, for instance ``{"lr": 1e-3, "selection": "best_val"}``, or the name of a
         protocol such as ``"paper"``. Single protocol keys are keywords too: ``lr=1e-3``.
@@ -102,21 +98,8 @@ def run_benchmark(
         The same per model: constructor arguments and protocol overrides.
     transform
         A PyG transform for every task, or a mapping from task names.
-    timeout, memory
-        Limits per cell in seconds and megabytes; a cell above them is a named failure.
-    save_predictions, save_weights
-        Keep test-set outputs in the store, trained weights in the run folder.
     strict_env, retry_failed
         Train again what was made in an environment other than the workers', or what failed.
-    log
-        Trackers that get every cell as it ends: ``"tensorboard:DIR"``, ``"mlflow"``, ``"wandb:PROJECT"``, or several.
-        Nothing leaves this machine unless their own settings say so.
-    metric, pairwise_method
-        The headline metric, one of the task type's, and the paired test of the report: both are chosen before the
-        run and written into its plan.
-    precision, max_seeds
-        With ``seeds="auto"``: the largest difference that does not matter (models closer than this are
-        practically equivalent), and the budget of seeds per model and task (default 30).
 
     Returns
     -------
@@ -176,6 +159,9 @@ def _signature() -> inspect.Signature:
 
 
 run_benchmark.__signature__ = _signature()  # type: ignore[attr-defined]
+run_benchmark.__doc__ = inspect.cleandoc(run_benchmark.__doc__ or "").replace(
+    "\nReturns\n", parameters(key for key in RunConfig.model_fields if key not in _CORE) + "\nReturns\n", 1
+)
 
 
 def _names_or_objects(named: dict[str, Any], brought: Brought) -> Brought:

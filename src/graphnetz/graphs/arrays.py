@@ -31,6 +31,16 @@ class GraphArrays:
         Whether the source says that edges have a direction; None where it says nothing.
     listed
         Whether the source is a list of edges, which cannot name a node without an edge.
+    title
+        What the source calls the graph, None where it has no name.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphnetz.graphs import read_graph
+    >>> graph = read_graph(nx.Graph([("ann", "bob"), ("bob", "cat")]))
+    >>> graph.num_nodes, graph.edges.tolist(), graph.names.tolist()
+    (3, [[0, 1], [1, 2]], ['ann', 'bob', 'cat'])
     """
 
     edges: np.ndarray

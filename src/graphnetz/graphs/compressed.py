@@ -6,7 +6,7 @@ attributes, so that a recommendation for an edge list never pays for those impor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,15 @@ class Graph:
         One class per node, or None.
     features
         Node features (dense or scipy sparse), or None.
+    name
+        What the graph is called.
+
+    Examples
+    --------
+    >>> from graphnetz.graphs import as_graph
+    >>> graph = as_graph([(0, 1), (1, 2), (2, 0), (2, 2)])
+    >>> graph.num_nodes, graph.num_edges, graph.node_triangles.tolist()
+    (3, 3, [1, 1, 1])
     """
 
     indptr: IntArray
@@ -48,7 +57,6 @@ class Graph:
     labels: IntArray | None = None
     features: Any = None
     name: str = "graph"
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def num_nodes(self) -> int:

@@ -75,6 +75,12 @@ class Facts:
         ``budgets[task][model]``: parameters asked for, None for a model that kept its width.
     rule
         The rule of ``seeds="auto"``, None for fixed seeds.
+
+    Examples
+    --------
+    >>> from graphnetz.records.task_info import TaskInfo
+    >>> Facts({"cora": TaskInfo("test_acc")}, baselines=("MLP",)).failures
+    ()
     """
 
     tasks: Mapping[str, TaskInfo]
@@ -121,10 +127,41 @@ class CellStat:
 class Comparison:
     """Models a and b on one task: the chosen test raw and after Holm, and what decides.
 
-    ``*_corrected`` hold the corrected resampled t-test (Nadeau and Bengio) of tasks whose runs share
-    training data, NaN elsewhere. ``decided_by``, ``p_decided``, ``shown_low``, ``shown_high`` and ``different``
-    belong to the deciding test: every sentence, table and figure shows these. ``exact`` says that the two differ by
-    the same amount on every seed, so that no test exists.
+    Attributes
+    ----------
+    task, a, b
+        Names of the task and of the two models.
+    greater_is_better
+        Direction of the task's metric.
+    n, n_used
+        Seeds that both models have, and those that the test used (Wilcoxon's leaves ties out).
+    mean_diff, low, high
+        Mean of a - b over seeds, with the interval of the chosen test.
+    dz, hedges_g
+        Effect sizes: mean over standard deviation of the differences, and the same after Hedges' correction.
+    p, p_adjusted
+        Of the chosen test, raw and after Holm.
+    smallest_p, smallest_adjusted
+        The least that the test could have given with this many seeds, raw and after Holm.
+    reason
+        Why there is no test; empty where there is one.
+    shares_data
+        Whether the runs share training data, so that the plain test is anti-conservative.
+    low_corrected, high_corrected, p_corrected, p_corrected_adjusted
+        The same by the corrected resampled t-test (Nadeau and Bengio); NaN where runs share no data.
+    family_size, alpha
+        Comparisons that Holm corrects for, and the level after it.
+    decided_by, p_decided, shown_low, shown_high, different
+        The deciding test, its adjusted p, its interval and its answer: every sentence, table and figure shows these.
+    exact
+        Whether the two differ by the same amount on every seed, so that no test exists.
+
+    Examples
+    --------
+    >>> from graphnetz.report import example_report
+    >>> pair = example_report().analysis.comparisons[1]
+    >>> pair.task, pair.a, pair.b, pair.better, pair.different
+    ('cora', 'GAT', 'MLP', 'GAT', True)
     """
 
     task: str
@@ -180,15 +217,63 @@ class Comparison:
         return self.a if (self.mean_diff > 0) == self.greater_is_better else self.b
 
     def involves(self, model: str) -> bool:
-        """Whether ``model`` is one of the two."""
+        """Tell whether a model is one of the two.
+
+        Parameters
+        ----------
+        model
+            Its name.
+
+        Returns
+        -------
+        bool
+            True for a and b.
+
+        Examples
+        --------
+        >>> Comparison("cora", "GCN", "MLP", True, 10, 0.2).involves("GAT")
+        False
+        """
         return model in (self.a, self.b)
 
     def other(self, model: str) -> str:
-        """The one that is not ``model``."""
+        """Return the one that is not ``model``.
+
+        Parameters
+        ----------
+        model
+            One of the two.
+
+        Returns
+        -------
+        str
+            Name of the other.
+
+        Examples
+        --------
+        >>> Comparison("cora", "GCN", "MLP", True, 10, 0.2).other("GCN")
+        'MLP'
+        """
         return self.b if model == self.a else self.a
 
     def beats(self, model: str) -> bool:
-        """Whether ``model`` is shown to be the better of the two."""
+        """Tell whether a model is shown to be the better of the two.
+
+        Parameters
+        ----------
+        model
+            One of the two.
+
+        Returns
+        -------
+        bool
+            True where the deciding test rejects and the mean difference is in its favour.
+
+        Examples
+        --------
+        >>> Comparison("cora", "GCN", "MLP", True, 10, 0.2, different=True).beats("GCN")
+        True
+        """
         return self.different and self.better == model
 
 
@@ -196,8 +281,26 @@ class Comparison:
 class Standing:
     """The best mean of a task and how the others stand to it.
 
-    ``ahead`` are shown to be better than it on the seeds that both have, although their mean over all their seeds is
-    lower: that happens only where cells are missing.
+    Attributes
+    ----------
+    best
+        Model with the best mean.
+    tied, worse
+        Those that the deciding test cannot tell apart from it, and those that it shows to be worse.
+    exact
+        Those that differ from it by the same amount on every seed, so that no test exists.
+    untested
+        Those without a test, for instance for want of common seeds.
+    ahead
+        Those shown to be better on the seeds that both have, although their mean over all their seeds is lower:
+        that happens only where cells are missing.
+
+    Examples
+    --------
+    >>> from graphnetz.report import example_report
+    >>> standing = example_report().analysis.standings["cora"]
+    >>> standing.best, standing.tied, standing.worse
+    ('GCN', ('GAT',), ('MLP',))
     """
 
     best: str
@@ -275,7 +378,19 @@ class Ranking:
 class Verdict:
     """One conclusion in words, and what it rests on.
 
-    ``level`` is different, tied, untestable, warning or info.
+    Attributes
+    ----------
+    level
+        ``"different"``, ``"tied"``, ``"untestable"``, ``"warning"`` or ``"info"``.
+    about
+        The task, or what else it is about.
+    text, basis
+        The sentence, and the figures it rests on.
+
+    Examples
+    --------
+    >>> print(Verdict("tied", "cora", "GCN and GAT cannot be told apart.", "p = 0.4"))
+    GCN and GAT cannot be told apart. (p = 0.4.)
     """
 
     level: str

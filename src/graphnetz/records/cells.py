@@ -201,7 +201,28 @@ def recorded_protocols(cells: Iterable[Cell | CellResult]) -> dict[str, Any]:
 
 
 def recorded_protocol(config: Mapping[str, Any], task: str, model: str) -> Protocol | None:
-    """Return the protocol that `recorded_protocols` kept for a model on a task; None where there is no readable one."""
+    """Return the protocol that `recorded_protocols` kept for a model on a task.
+
+    Parameters
+    ----------
+    config
+        Configuration of a report.
+    task, model
+        Their names.
+
+    Returns
+    -------
+    Protocol or None
+        None where there is no readable one.
+
+    Examples
+    --------
+    >>> config = recorded_protocols([Cell("", "cora", "GCN", 0, Protocol(hidden_channels=16))])
+    >>> recorded_protocol(config, "cora", "GCN").hidden_channels
+    16
+    >>> recorded_protocol({}, "cora", "GCN") is None
+    True
+    """
     try:
         values = {**config["protocols"][task], **config.get("model_protocols", {}).get(task, {}).get(model, {})}
         return Protocol().replace(**values)

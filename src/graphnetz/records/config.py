@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -164,7 +165,23 @@ class RunConfig(_Training):  # type: ignore[misc]
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> RunConfig:
-        """Validate settings; what is wrong is one sentence that names the key."""
+        """Validate settings; what is wrong is one sentence that names the key.
+
+        Parameters
+        ----------
+        values
+            Settings by key, as a file or a command line writes them; None counts as not given.
+
+        Returns
+        -------
+        RunConfig
+            With every value in its own type.
+
+        Examples
+        --------
+        >>> RunConfig.read({"task": "cora", "fanouts": "10,5"}).fanouts
+        [10, 5]
+        """
         given = {key: value for key, value in values.items() if value is not None}
         for key in given:
             if key not in cls.model_fields:
@@ -198,23 +215,67 @@ class RunConfig(_Training):  # type: ignore[misc]
         return self.hidden_channels not in (None, Protocol.hidden_channels)
 
     def seed_list(self) -> list[int] | str | None:
-        """The seeds that are asked for: a count N means 0..N-1, ``"auto"`` stays; None leaves them to the suite."""
+        """Return the seeds that are asked for.
+
+        Returns
+        -------
+        list of int, str or None
+            A count N means 0 to N-1, ``"auto"`` stays itself; None leaves the seeds to the suite.
+
+        Examples
+        --------
+        >>> RunConfig(seeds=3).seed_list(), RunConfig(seed=3).seed_list(), RunConfig(seeds="1,5").seed_list()
+        ([0, 1, 2], [3], [1, 5])
+        """
         if self.seed is not None:
             return [self.seed]
         return list(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
 
     def models(self) -> list[str]:
-        """The chosen models, or those of the named protocol."""
+        """Return the chosen models, or those of the named protocol.
+
+        Returns
+        -------
+        list of str
+            Names.
+
+        Examples
+        --------
+        >>> RunConfig(model="GCN").models()
+        ['GCN']
+        """
         return self.model or list(PROTOCOLS[self.protocol].models)
 
     def folder(self) -> Path:
-        """The run folder: as told, or named after what is run."""
+        """Return the run folder: as told, or named after what is run.
+
+        Returns
+        -------
+        Path
+            It need not exist.
+
+        Examples
+        --------
+        >>> RunConfig(task=["cora", "citeseer"]).folder().as_posix()
+        'runs/cora-citeseer'
+        """
         named = self.suite or self.category or (slug(Path(self.graph).stem) if self.graph else None)
         name = named or ("-".join(self.task[:3]) if self.task else "default")
         return Path(self.out) if self.out else Path("runs") / name
 
     def overrides(self) -> dict[str, Any]:
-        """Protocol settings: those of the named protocol, then those that were given."""
+        """Return protocol settings: those of the named protocol, then those that were given.
+
+        Returns
+        -------
+        dict
+            Settings of `Protocol` that differ from its defaults.
+
+        Examples
+        --------
+        >>> RunConfig(lr=0.001).overrides()
+        {'lr': 0.001}
+        """
         names = [name for name in _Training.model_fields if name != "device"]
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return {**PROTOCOLS[self.protocol].settings, **given}
@@ -233,6 +294,25 @@ def describe(item: Any) -> str:
     text = str(item.description).rstrip(".")
     return f"{text} ({', '.join(limits)})." if limits else f"{text}."
 
+
+def parameters(keys: Iterable[str]) -> str:
+    """Return rows of a docstring about settings, so that ``help`` and the reference need no second list.
+
+    Examples
+    --------
+    >>> print(parameters(["timeout", "address"]))
+    timeout
+        Seconds a cell may take (above 0).
+    address
+        Address of a Ray cluster.
+    <BLANKLINE>
+    """
+    return "".join(f"{key}\n    {describe(RunConfig.model_fields[key])}\n" for key in keys)
+
+
+RunConfig.__doc__ = inspect.cleandoc(RunConfig.__doc__ or "").replace(
+    "Examples\n", f"Parameters\n----------\n{parameters(RunConfig.model_fields)}\nExamples\n", 1
+)
 
 _LIMIT_OF = {"greater_than_equal": "ge", "greater_than": "gt", "less_than_equal": "le"}
 

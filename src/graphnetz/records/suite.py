@@ -18,10 +18,26 @@ from graphnetz.records.task import Task
 class Published:
     """One figure of a published table.
 
-    ``sd`` is the standard deviation over ``n`` runs (of the population, as most papers print) and
-    ``half_width`` that of a 95 % interval of the mean: papers print one of the two, the other is NaN.
-    ``same_data`` is False where our task is another sample or generator than the published one. ``more``
-    holds the columns that only this table has.
+    Attributes
+    ----------
+    table
+        Where it stands, such as "Table 2".
+    task, model, metric
+        Their names here, at the published size.
+    mean, n
+        The printed mean, and over how many runs; 0 where the paper does not say.
+    sd, half_width
+        Standard deviation over the runs (of the population, as most papers print), and half of a 95 % interval of
+        the mean: papers print one of the two, the other is NaN.
+    same_data
+        False where our task is another sample or generator than the published one.
+    more
+        Columns that only this table has, as text.
+
+    Examples
+    --------
+    >>> Published("Table 2", "cora", "GCN", "test_acc", 0.811, sd=0.004, n=10).mean
+    0.811
     """
 
     table: str
@@ -143,12 +159,45 @@ class Suite:
         return self.make(self._size(size))
 
     def seeds_at(self, size: str | None) -> list[int] | None:
-        """Return the seeds at a size, None where the suite leaves them open."""
+        """Return the seeds at a size.
+
+        Parameters
+        ----------
+        size
+            One of ``sizes``; None is the first.
+
+        Returns
+        -------
+        list of int or None
+            None where the suite leaves them open.
+
+        Examples
+        --------
+        >>> suite = Suite("mine", print, seeds={"published": range(4), "small": [0]}, sizes=("published", "small"))
+        >>> suite.seeds_at(None), suite.seeds_at("small")
+        ([0, 1, 2, 3], [0])
+        """
         found = self.seeds[self._size(size)] if isinstance(self.seeds, Mapping) else self.seeds
         return None if found is None else list(found)
 
     def full_name(self, task: str) -> str:
-        """Return the name of the same task at the published size."""
+        """Return the name of the same task at the published size.
+
+        Parameters
+        ----------
+        task
+            A task of this suite at any size.
+
+        Returns
+        -------
+        str
+            Its name without the size.
+
+        Examples
+        --------
+        >>> Suite("mine", print, sizes=("published", "small")).full_name("csl_small")
+        'csl'
+        """
         for size in self.sizes[1:]:
             task = task.removesuffix(f"_{size}")
         return task

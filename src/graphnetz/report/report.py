@@ -106,7 +106,7 @@ class BenchmarkReport:
             What was run, Sections of other parts of the product, and where and how cells ran.
         absent
             ``absent[task, model]`` says why a pair was never planned.
-        settings
+        **settings
             ``ci_method``, ``bootstrap_n``, ``bootstrap_seed`` and ``pairwise_method``.
 
         Returns
@@ -147,7 +147,7 @@ class BenchmarkReport:
         frame
             Columns task, model, seed, score, metric, greater_is_better; optionally replication, test_ratio, block,
             category, task_type, n_test and splits. Anything that makes a pandas frame.
-        settings
+        **settings
             As in `from_results`.
 
         Returns

@@ -220,8 +220,9 @@ class PerformanceBank:
         --------
         >>> import numpy as np
         >>> from graphnetz.selection import Configuration, PerformanceBank, PerformanceRecord
-        >>> record = PerformanceRecord("triangle", Configuration("Jaccard"), "link_pred", 0.9)
-        >>> bank = PerformanceBank.from_records({"triangle": np.array([[0, 1, 2], [1, 2, 0]])}, [record])
+        >>> bank = PerformanceBank()
+        >>> _ = bank.add_graph("triangle", np.array([[0, 1, 2], [1, 2, 0]]))
+        >>> bank.add(PerformanceRecord("triangle", Configuration("Jaccard"), "link_pred", 0.9))
         >>> bank.matrix("link_pred").P.tolist()
         [[0.9]]
         """

@@ -330,7 +330,35 @@ class SelectionResult:
         cls, bed: Testbed, selector: str, scores: SelectionScores, graphs: IntArray, fold: IntArray, *,
         times: tuple[tuple[float, ...], tuple[float, ...]],
     ) -> SelectionResult:  # fmt: skip
-        """Return what was scored on a testbed, with domains and means; ``times`` are those of fitting and asking."""
+        """Return what was scored on a testbed, with domains and means.
+
+        Parameters
+        ----------
+        bed, selector
+            The testbed, and the selector's name.
+        scores
+            One value per graph and metric.
+        graphs, fold
+            Row number of each graph, and the fold it was tested in.
+        times
+            Processor seconds of fitting and of predicting, each one per fold.
+
+        Returns
+        -------
+        SelectionResult
+            With the testbed's domains of these graphs, and mean and standard error of every metric.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.selection import SelectionResult, fully_observed, selection_scores
+        >>> rng = np.random.default_rng(0)
+        >>> P, rows = rng.random((10, 3)), np.arange(10)
+        >>> bed = fully_observed(P, rng.random((10, 4)), ["a", "b"] * 5)
+        >>> times = ((0.1,), (0.1,))
+        >>> SelectionResult.on(bed, "oracle", selection_scores(P, P), rows, rows % 5, times=times).mean["hit1"]
+        1.0
+        """
         labels = bed.domains if bed.test_meta is None else bed.test_domains
         domains = None if labels is None else labels[graphs]
         summary = scores.mean(), scores.standard_error()

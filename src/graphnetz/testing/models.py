@@ -91,6 +91,16 @@ def _outputs(who: str, spec: ModelSpec, kind: TaskType, split: Split) -> dict[st
 def example(task_type: str) -> Any:
     """Return a tiny dataset for a task type: that of the closest of our own it derives from.
 
+    Parameters
+    ----------
+    task_type
+        A name of `graphnetz.tasktypes.TASK_TYPES`.
+
+    Returns
+    -------
+    Data or list of Data
+        One graph, or several for tasks on whole graphs; the same at every call.
+
     Examples
     --------
     >>> example("node_cls").num_nodes, len(example("graph_cls"))
