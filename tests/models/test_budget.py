@@ -137,7 +137,7 @@ def test_a_run_at_a_budget_reports_counts_and_flags_the_ones_that_miss():
         expected = width_for(MODELS[name], "graph_cls", dims, 11_500)
         assert cells[name].parameters == expected.parameters
         assert any("of the budget" in note for note in cells[name].notes) is bool(expected.warning)
-    assert cells["bgnn.GAT"].notes == ("11,878 parameters, +3.3 % of the budget of 11,500",)
+    assert cells["bgnn.GAT"].notes[0] == "11,878 parameters, +3.3 % of the budget of 11,500"
     assert cells["Majority"].parameters == 0
 
 

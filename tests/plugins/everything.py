@@ -13,6 +13,7 @@ from graphnetz.datasets.suites import SUITES
 from graphnetz.engine.executors import EXECUTORS, SerialExecutor
 from graphnetz.engine.trackers import LOGGERS
 from graphnetz.metrics import METRICS, metric
+from graphnetz.records.config import PROTOCOLS, Preset
 from graphnetz.report.plots import FIGURES
 from graphnetz.rings import FEATURES, perturbation, structure_metric
 from graphnetz.selection import SELECTORS, extractor
@@ -179,3 +180,7 @@ class PlugMedian(Selector):
 def plug_constant(seen):
     """A feature that is the same everywhere."""
     yield "warning", "The plugged check was here.", 1.0
+
+
+plug_short = Preset({"epochs": 2}, ("PlugLinear",))
+PROTOCOLS.add("plug_short", plug_short)

@@ -21,6 +21,7 @@ POINTS = {
     "corrections": ("corrections", "plug_sidak", "plug_sidak"),
     "spending": ("spending", "plug_even", "plug_even"),
     "executors": ("executors", "plug_serial", "PlugSerial"),
+    "protocols": ("protocols", "plug_short", "plug_short"),
     "trackers": ("loggers", "plug_lines", "PlugLines"),
     "figures": ("figures", "plug_nothing", "plug_nothing"),
     "perturbations": ("perturbations", "plug_doubled", "plug_doubled"),

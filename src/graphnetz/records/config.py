@@ -36,7 +36,7 @@ class Preset:
 
 
 PROTOCOLS: Registry[Preset] = Registry(
-    "protocol", entry_points="graphnetz.protocols", homes=("graphnetz.papers.graphnetz",)
+    "protocol", entry_points="graphnetz.protocols", accepts=Preset, homes=("graphnetz.papers.graphnetz",)
 )
 """What ``protocol="name"`` stands for; single settings win over it."""
 
