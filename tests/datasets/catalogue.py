@@ -90,8 +90,9 @@ Loaders marked * are those of Table 4 of the GraphNetz paper.
   the cards. Without names it tries everything that needs no network (`--download` asks it too).
 - `graphnetz mirror NAME... --to DIR` fetches raw files and loads each dataset once before it counts as mirrored.
 - `graphnetz run --graph edges.csv --labels labels.csv [--features f.csv] [--task-type node_cls]` runs on your own graph:
-  edges as CSV (columns source, target), GraphML, GML or npz; labels as CSV (node, label); features as CSV (node, then
-  one column per feature). Without labels it predicts links.
+  edges as text (two columns of ids, with or without a header; `#` comments; gzip), GraphML, GML, Matrix Market or npz,
+  the same as `graphnetz select` reads; labels as CSV (node, label); features as CSV (node, then one column per feature).
+  Nodes that only those files name have no edge. Without labels it predicts links.
 
 ## The published experiment
 

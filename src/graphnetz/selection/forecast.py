@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from graphnetz.selection.selectors.base import complete
+from graphnetz.selection.selectors.base import complete, mid_ranks
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -18,16 +18,7 @@ _RIDGES = (0.03, 0.1, 0.3, 1.0)
 def ranked(known: FloatArray, new: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mid-ranks of both tables among the rows of ``known``, in [0, 1]."""
     ordered = np.sort(known, axis=0)
-    n = len(known)
-
-    def place(table: FloatArray) -> FloatArray:
-        out = np.empty_like(table)
-        for column, values in enumerate(ordered.T):
-            value = table[:, column]
-            out[:, column] = np.searchsorted(values, value, "left") + np.searchsorted(values, value, "right")
-        return out / (2 * n)
-
-    return place(known), place(new)
+    return mid_ranks(ordered, known), mid_ranks(ordered, new)
 
 
 def distances(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -41,7 +41,6 @@ class Selector(abc.ABC):
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
-    uses_torch: ClassVar[bool] = False
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
@@ -139,6 +138,27 @@ class Selector(abc.ABC):
 
 SELECTORS: Registry[type[Selector]] = Registry("selector", entry_points="graphnetz.selectors", accepts=type[Selector])
 """Selector classes by name. A subclass of `Selector` that is registered here, or by a plug-in, joins every testbed."""
+
+
+def mid_ranks(ordered: FloatArray, values: FloatArray) -> FloatArray:
+    """Mid-ranks, in [0, 1], of each column of ``values`` among that column of ``ordered``, which is sorted."""
+    out = np.empty_like(values)
+    for column, known in enumerate(ordered.T):
+        value = values[:, column]
+        out[:, column] = np.searchsorted(known, value, "left") + np.searchsorted(known, value, "right")
+    return out / (2 * len(ordered))
+
+
+def unit_rows(x: FloatArray) -> FloatArray:
+    """Rows of length one; a row of zeros stays as it is."""
+    norm = np.linalg.norm(x, axis=1, keepdims=True)
+    return x / np.where(norm > 0, norm, 1.0)
+
+
+def unit_range(P: FloatArray) -> FloatArray:
+    """Each row's observed entries stretched from 0 to 1; equal ones become 0."""
+    low, high = np.nanmin(P, axis=1, keepdims=True), np.nanmax(P, axis=1, keepdims=True)
+    return np.asarray((P - low) / np.where(high > low, high - low, 1.0))
 
 
 def column_mean(P: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphnetz.selection.scoring import selection_scores
-from graphnetz.selection.selectors.base import SELECTORS, FloatArray, Selector, complete
+from graphnetz.selection.selectors.base import SELECTORS, FloatArray, Selector, complete, mid_ranks, unit_range
 
 _GAPS = (0.1, 0.2, 0.4, 0.8)
 _WIDTHS = (0.35, 0.7, 1.4)
@@ -55,11 +55,7 @@ class KernelSelector(Selector):
 
     def _scale(self, meta: FloatArray) -> FloatArray:
         clean = np.nan_to_num(meta, nan=0.0, posinf=0.0, neginf=0.0)[:, self._keep]
-        out = np.empty_like(clean)
-        for column, known in enumerate(self._sorted.T):
-            value = clean[:, column]
-            out[:, column] = np.searchsorted(known, value, "left") + np.searchsorted(known, value, "right")
-        return out / (2 * len(self._sorted))
+        return mid_ranks(self._sorted, clean)
 
     def _fit(self, P: FloatArray, M: FloatArray) -> None:
         self._meta = M
@@ -133,10 +129,9 @@ def _standard(values: FloatArray) -> FloatArray:
 
 def _targets(P: FloatArray) -> dict[str, FloatArray]:
     """Transforms of the performances: unit range, standardised, and closeness to the best of the row."""
-    low, high = P.min(axis=1, keepdims=True), P.max(axis=1, keepdims=True)
-    span = np.where(high > low, high - low, 1.0)
+    high = P.max(axis=1, keepdims=True)
     scale = float(np.median(high - np.median(P, axis=1, keepdims=True))) or 1.0
-    out = {"unit": (P - low) / span, "standard": _standard(P)}
+    out = {"unit": unit_range(P), "standard": _standard(P)}
     for gap in _GAPS:
         out[f"gap_{gap}"] = np.exp(-(high - P) / (gap * scale))
     return out

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.rng import training_context
-from graphnetz.selection.selectors.base import SELECTORS, FloatArray, Selector
+from graphnetz.selection.selectors.base import SELECTORS, FloatArray, Selector, unit_range, unit_rows
 from graphnetz.selection.selectors.factors import masked_nmf
 from graphnetz.selection.selectors.training import EarlyStop, holdout
 
@@ -47,7 +47,7 @@ class MetaGL(Selector):
     batches, a larger step, less dropout and fewer epochs than published.
     """
 
-    name, title, uses_torch = "metagl", "MetaGL", True
+    name, title = "metagl", "MetaGL"
 
     def __init__(
         self,
@@ -67,8 +67,7 @@ class MetaGL(Selector):
 
     def _fit(self, P: FloatArray, M: FloatArray) -> None:
         self._unseen = ~np.isfinite(P).any(axis=0)
-        low, high = np.nanmin(P, axis=1, keepdims=True), np.nanmax(P, axis=1, keepdims=True)
-        target = (P - low) / np.where(high > low, high - low, 1.0) * 10.0 + 1.0
+        target = unit_range(P) * 10.0 + 1.0
         self._learn_factors(target, _extend(M))
         self._train(target, self._join())
 
@@ -161,17 +160,12 @@ def _extend(M: FloatArray) -> FloatArray:
 
 def _nearest(target: FloatArray, source: FloatArray, k: int, *, skip_self: bool = False) -> npt.NDArray[np.int64]:
     """Edges from the ``k`` most similar sources (cosine) to each target, ``[2, k * targets]``."""
-    similarity = _unit(target) @ _unit(source).T
+    similarity = unit_rows(target) @ unit_rows(source).T
     if skip_self:
         np.fill_diagonal(similarity, -np.inf)
     k = max(1, min(k, source.shape[0] - int(skip_self)))
     nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
     return np.stack([nearest.ravel(), np.repeat(np.arange(len(target)), k)])
-
-
-def _unit(x: FloatArray) -> FloatArray:
-    norm = np.linalg.norm(x, axis=1, keepdims=True)
-    return x / np.where(norm > 0, norm, 1.0)
 
 
 def _tensors(network: _Network) -> tuple[dict[str, Tensor], dict[tuple[str, str, str], Tensor]]:

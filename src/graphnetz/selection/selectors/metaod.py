@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from graphnetz._core.rng import generator
-from graphnetz.selection.selectors.base import SELECTORS, FloatArray, Selector, column_mean
+from graphnetz.selection.selectors.base import SELECTORS, FloatArray, Selector, column_mean, unit_range
 
 
 @SELECTORS.register("metaod")
@@ -33,8 +33,7 @@ class MetaOD(Selector):
         U = PCA(rank, random_state=self.seed).fit_transform(M)
         U /= np.abs(U).max() + 1e-12
         unseen = ~np.isfinite(P).any(axis=0)
-        low, high = np.nanmin(P, axis=1, keepdims=True), np.nanmax(P, axis=1, keepdims=True)
-        gain = 10.0 ** ((P - low) / np.where(high > low, high - low, 1.0)) - 1.0
+        gain = 10.0 ** unit_range(P) - 1.0
         V = 0.1 * rng.standard_normal((P.shape[1], rank))
         U, V = _optimise(U, V, gain, epochs=self.epochs, lr=self.lr, batch=self.batch, rng=rng)
         self._forest = RandomForestRegressor(100, max_depth=10, random_state=self.seed, max_features=0.33).fit(M, U)

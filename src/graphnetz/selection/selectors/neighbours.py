@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphnetz.selection.selectors.base import SELECTORS, FloatArray, Selector, column_mean, fill_rows
+from graphnetz.selection.selectors.base import SELECTORS, FloatArray, Selector, column_mean, fill_rows, unit_rows
 
 
 @SELECTORS.register("isac")
@@ -41,13 +41,8 @@ class NearestGraph(Selector):
     name, title = "as", "AS"
 
     def _fit(self, P: FloatArray, M: FloatArray) -> None:
-        self._known = _unit(M)
+        self._known = unit_rows(M)
         self._performance = fill_rows(P)
 
     def _predict(self, M: FloatArray) -> FloatArray:
-        return np.asarray(self._performance[(_unit(M) @ self._known.T).argmax(axis=1)])
-
-
-def _unit(M: FloatArray) -> FloatArray:
-    norm = np.linalg.norm(M, axis=1, keepdims=True)
-    return M / np.where(norm > 0, norm, 1.0)
+        return np.asarray(self._performance[(unit_rows(M) @ self._known.T).argmax(axis=1)])

@@ -65,7 +65,6 @@ class NetworkSelector(Selector):
     Subclasses build the network; ``batch`` None trains on all graphs at once.
     """
 
-    uses_torch = True
     decay = 0.0
 
     def __init__(self, *, epochs: int, lr: float, batch: int | None, patience: int, seed: int) -> None:
