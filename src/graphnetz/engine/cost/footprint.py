@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch_geometric.data import Data
 
+import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import generator, seed_everything, training_context
 from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory
@@ -155,7 +156,8 @@ def step_bytes(kind: TaskType, model: Any, split: Split) -> int:
     """Bytes of the tensors alive at the worst moment of one forward and backward pass."""
     for parameter in model.parameters():
         parameter.grad = None
-    with _Alive() as alive:
+    # As the engine trains it: plain layers hold messages that the kernels never build.
+    with kernels.accelerate(model, split.data), _Alive() as alive:
         kind.loss(model, split, split.data).backward()  # type: ignore[no-untyped-call]
     return int(alive.peak)
 
