@@ -151,6 +151,7 @@ def step_bytes(kind: TaskType, model: Any, split: Split) -> int:
     """Bytes of the tensors alive at the worst moment of one forward and backward pass."""
     for parameter in model.parameters():
         parameter.grad = None
+    # As the engine trains it: plain layers hold messages that the kernels never build.
     with kernels.accelerate(model, split.data), _Alive() as alive:
         kind.loss(model, split, split.data).backward()  # type: ignore[no-untyped-call]
     return int(alive.peak)
