@@ -9,46 +9,30 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-MOVED = {
-    "benchmark.adaptive": "engine.adaptive",
-    "benchmark.api": "engine.api",
+_KEPT_NAMES = {
+    ("benchmark", "engine"): "adaptive api cluster config executors outputs plan progress reproduce run search store "
+    "worker",
+    ("report", "analysis"): "planning ranking scores sequential sizes standings verdicts",
+}
+"""Packages that modules left and entered under their own name."""
+
+MOVED = {f"{old}.{name}": f"{new}.{name}" for (old, new), names in _KEPT_NAMES.items() for name in names.split()} | {
     "benchmark.budgets": "engine.cost.parameters",
-    "benchmark.cluster": "engine.cluster",
     "benchmark.code_hash": "engine.identity.code",
-    "benchmark.config": "engine.config",
     "benchmark.environment": "engine.identity.environment",
     "benchmark.estimate": "engine.cost.estimate",
-    "benchmark.executors": "engine.executors",
     "benchmark.fingerprint": "engine.identity.data",
     "benchmark.footprint": "engine.cost.footprint",
     "benchmark.health": "engine.doctor",
     "benchmark.keys": "engine.identity.keys",
     "benchmark.loggers": "engine.trackers",
-    "benchmark.outputs": "engine.outputs",
-    "benchmark.plan": "engine.plan",
-    "benchmark.progress": "engine.progress",
     "benchmark.register": "engine.preregistration",
-    "benchmark.reproduce": "engine.reproduce",
-    "benchmark.run": "engine.run",
-    "benchmark.search": "engine.search",
     "benchmark.sources": "engine.identity.code",
-    "benchmark.store": "engine.store",
     "benchmark.studies": "papers.benchmarking_gnns.suite",
-    "benchmark.worker": "engine.worker",
     "datasets.bgnn": "papers.benchmarking_gnns.tasks",
     "datasets.files": "graphs.files",
     "models.bgnn": "papers.benchmarking_gnns.models",
     "render": "report",
-    "render.charts": "report.charts",
-    "render.colours": "report.colours",
-    "render.escape": "report.escape",
-    "render.fonts": "report.fonts",
-    "render.latex": "report.latex",
-    "render.live": "report.live",
-    "render.page": "report.page",
-    "render.plots": "report.plots",
-    "render.style": "report.style",
-    "render.tables": "report.tables",
     "render.views": "records.views",
     "report.across": "analysis.across_tasks",
     "report.analysis": "analysis.comparisons",
@@ -56,15 +40,8 @@ MOVED = {
     "report.fromscores": "report.from_scores",
     "report.info": "records.task_info",
     "report.origins": "report.provenance",
-    "report.planning": "analysis.planning",
     "report.population": "analysis.task_population",
-    "report.ranking": "analysis.ranking",
-    "report.scores": "analysis.scores",
-    "report.sequential": "analysis.sequential",
     "report.several": "report.compare_runs",
-    "report.sizes": "analysis.sizes",
-    "report.standings": "analysis.standings",
-    "report.verdicts": "analysis.verdicts",
     "report.views": "records.views",
     "rings._random_graphs": "graphs.random_graphs",
     "rings.published": "papers.rings.tables",
@@ -74,7 +51,7 @@ MOVED = {
     "selection.orbits": "graphs.counts",
     "selection.readers": "papers.glemos.readers",
 }
-"""First-edition paths below the package, and where the module is now."""
+"""First-edition paths below the package, and where the module is now; what lay below such a path moved with it."""
 
 
 class _Alias:

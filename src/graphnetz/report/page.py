@@ -126,6 +126,12 @@ def render_fragment(grid: Grid | None, verdicts: Sequence[Verdict]) -> str:
     return environment().get_template("fragment.html").render(grid=grid, verdicts=verdicts)
 
 
+def render_text(template: str, **values: Any) -> str:
+    """Return a text whose template marks what is filled in by ``<< >>``: LaTeX needs the braces itself."""
+    plain = environment().overlay(autoescape=False, variable_start_string="<<", variable_end_string=">>")
+    return plain.get_template(template).render(values) + "\n"
+
+
 def _section_figures(section: Section) -> list[FigureView]:
     views = []
     for i, figure in enumerate(section.figures):
@@ -151,13 +157,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters["clean"] = escape.clean
-    env.filters["short"] = escape.shorten
-    env.filters["num"] = number
-    env.filters["p"] = p_value
-    env.filters["value"] = _value
+    env.filters.update(clean=escape.clean, short=escape.shorten, num=number, p=p_value, value=_value, joined=_joined)
     env.tests["finite"] = lambda value: isinstance(value, float | int) and math.isfinite(value)
     return env
+
+
+def _joined(items: Sequence[str]) -> str:
+    return " and ".join(items) if len(items) < 3 else ", ".join(items[:-1]) + " and " + items[-1]
 
 
 def _value(value: Any) -> str:
