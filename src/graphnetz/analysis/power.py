@@ -63,17 +63,9 @@ def design_of(table: ScoreTable, pair: Comparison, *, effect: float) -> Design:
     sd = float(np.std(x - y, ddof=1)) if x.size > 1 else math.nan
     alpha = pair.alpha / max(1, pair.family_size)
     ratio = _ratio(table, t)
-    return Design(
-        pair.task,
-        pair.a,
-        pair.b,
-        x.size,
-        sd,
-        alpha,
-        effect,
-        minimum_detectable_effect(sd, x.size, alpha=alpha, power=TARGET, test_ratio=ratio),
-        seeds_needed(effect, sd, alpha=alpha, power=TARGET, max_n=MAX_SEEDS, test_ratio=ratio),
-    )
+    mde = minimum_detectable_effect(sd, x.size, alpha=alpha, power=TARGET, test_ratio=ratio)
+    seeds = seeds_needed(effect, sd, alpha=alpha, power=TARGET, max_n=MAX_SEEDS, test_ratio=ratio)
+    return Design(pair.task, pair.a, pair.b, x.size, sd, alpha, effect, mde, seeds)
 
 
 def best_two(table: ScoreTable, grouped: Mapping[str, Sequence[Comparison]]) -> tuple[Design, ...]:
