@@ -85,13 +85,13 @@ def merge(
 
 def _keep_settings(runs: list[Path], out: Path) -> None:
     """Copy the settings of every part to ``parts/``: a merged folder is no run of its own and has none."""
-    from graphnetz._core.paths import atomic_write, slug
+    from graphnetz._core.paths import slug, write_file
 
     for label, run in zip(_labels(runs), runs, strict=True):
         settings = run / "config.toml"
         if settings.is_file() and settings.stat().st_size < 1 << 20:
-            with atomic_write(out / "parts" / f"{slug(label)}.toml") as stream:
-                stream.write(settings.read_text(encoding="utf-8", errors="replace"))
+            text = settings.read_text(encoding="utf-8", errors="replace")
+            write_file(out / "parts" / f"{slug(label)}.toml", text)
 
 
 def _merge_stores(runs: list[Path], out: Path) -> None:
@@ -119,7 +119,7 @@ def leaderboard(
     as_json: Annotated[bool, typer.Option("--json", help="Print the places as JSON.")] = False,
 ) -> int:
     """Write a static page of many runs: places as intervals and groups that cannot be told apart."""
-    from graphnetz._core.paths import atomic_write
+    from graphnetz._core.paths import write_file
     from graphnetz._core.text import shorten
     from graphnetz.analysis.standings import standings_section
     from graphnetz.report.compare_runs import merge_reports
@@ -140,8 +140,7 @@ def leaderboard(
         "results.json": merged.to_json(histories=False),
     }
     for name, text in files.items():
-        with atomic_write(out / name) as stream:
-            stream.write(text)
+        write_file(out / name, text)
     lines = []
     for task in merged.scores.tasks:
         first = [shorten(p.model, 60) for p in found if p.task == task and p.first == 1]

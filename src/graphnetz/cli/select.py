@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.plain import jsonable
 from graphnetz.cli.app import answer, app, say
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def features(
 
     graph = _graph(file, labels)
     values = meta_features(graph, feature_set)
-    table = {name: _number(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
+    table = {name: jsonable(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
     lines = [f"{name}\t{'' if value is None else repr(value)}" for name, value in table.items()]
     return answer(as_json, lambda: table, lambda: print("\n".join(lines)))
 
@@ -199,10 +200,6 @@ def _known(own: Path | None) -> PerformanceBank:
     return shipped.merge(PerformanceBank.load(own)) if own is not None and own.exists() else shipped
 
 
-def _number(value: float) -> float | None:
-    return float(value) if value == value and abs(value) != float("inf") else None
-
-
 def _as_dict(result: Recommendation, measured: dict[str, Any], top: int) -> dict[str, Any]:
     return {
         "graph": {"name": result.graph.name, "nodes": result.graph.num_nodes, "edges": result.graph.num_edges},
@@ -210,7 +207,7 @@ def _as_dict(result: Recommendation, measured: dict[str, Any], top: int) -> dict
         "choices": [
             {
                 "rank": c.rank, "configuration": c.configuration.to_json(), "name": c.name,
-                **{key: _number(getattr(c, key)) for key in ("score", "low", "high", "seconds", "memory")},
+                **{key: jsonable(getattr(c, key)) for key in ("score", "low", "high", "seconds", "memory")},
                 **({"measured": measured[c.name]} if c.name in measured else {}),
             }
             for c in result.choices[:top]

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from graphnetz._core.errors import DataError
+from graphnetz._core.plain import jsonable as jsonable
 from graphnetz.analysis.scores import public_error
 from graphnetz.records import CellResult, Protocol, Section, recorded_protocol
 from graphnetz.records.task_info import TaskInfo
@@ -33,29 +32,6 @@ SETTINGS = {"ci_method": str, "bootstrap_n": int, "bootstrap_seed": int, "pairwi
 
 _FACTS = ("epochs", "best_epoch", "parameters", "n_train", "n_test", "notes", "trace")
 _TASK_FIELDS = tuple(item.name for item in dataclasses.fields(TaskInfo))
-
-
-def jsonable(value: Any) -> Any:
-    """Return ``value`` as plain JSON: undefined numbers are null, objects go by their name, never by address."""
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, np.generic):
-        return jsonable(value.item())
-    if isinstance(value, np.ndarray):
-        return jsonable(value.tolist())
-    if isinstance(value, PurePath):
-        return value.name
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: jsonable(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((jsonable(item) for item in value), key=str)
-    if isinstance(value, Sequence):
-        return [jsonable(item) for item in value]
-    return getattr(value, "__qualname__", None) or type(value).__qualname__
 
 
 def flat(values: Mapping[str, Any], separator: str) -> dict[str, Any]:

@@ -7,26 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import write_file
 from graphnetz._core.text import names
 from graphnetz.records.analysis import INTERVAL_WORDS, TEST_WORDS
+from graphnetz.records.task_info import REPLICATION_WORDS
 from graphnetz.report import escape, latex
 from graphnetz.report.bibliography import bibtex, dataset_key, model_key
 from graphnetz.report.page import render_text
 from graphnetz.report.provenance import training
-from graphnetz.report.style import figure_files, lean_fonts
-from graphnetz.report.write import figure_plans, no_collector, pairwise_tex
+from graphnetz.report.write import figure_plans, pairwise_tex, write_figures
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
 
-_SEED = {
-    "init": "a seed varies the initialisation on one fixed split",
-    "resplit": "a seed draws a new random split",
-    "fold": "a seed takes one fold",
-    "regenerate": "a seed draws fresh data from the generator",
-    "unknown": "what a seed varies was not stated",
-}
 _CITED = {"t": "student1908", "wilcoxon": "wilcoxon1945", "corrected_t": "nadeau2003"}
 _PROTOCOL = ("optimiser", "lr", "weight_decay", "epochs", "hidden_channels", "batch_size", "selection", "patience")
 
@@ -47,13 +40,8 @@ def write_paper(
         "paper.tex": _document(report),
     }
     for name, text in texts.items():
-        with atomic_write(folder / name) as stream:
-            stream.write(text)
-    for plan in figure_plans(report.analysis):
-        with lean_fonts(), no_collector():
-            data = figure_files(plan.draw()[0], formats=("pdf",))["pdf"]
-        with atomic_write(folder / "figures" / f"{plan.name}.pdf", "wb") as stream:
-            stream.write(data)  # type: ignore[arg-type]
+        write_file(folder / name, text)
+    write_figures(report.analysis, folder / "figures", formats=("pdf",))
     return folder
 
 
@@ -112,8 +100,11 @@ def _replication(report: BenchmarkReport) -> list[str]:
     for task, info in report.task_info.items():
         groups.setdefault(info.replication, []).append(task)
     if len(groups) == 1:
-        return [f"On every task {_SEED[next(iter(groups))]}."]
-    return [f"On {escape.latex(names(tasks, most=12), width=900)} {_SEED[kind]}." for kind, tasks in groups.items()]
+        return [f"On every task {REPLICATION_WORDS[next(iter(groups))]['seed']}."]
+    return [
+        f"On {escape.latex(names(tasks, most=12), width=900)} {REPLICATION_WORDS[kind]['seed']}."
+        for kind, tasks in groups.items()
+    ]
 
 
 def _protocol(protocols: Mapping[str, Mapping[str, Any]]) -> list[str]:

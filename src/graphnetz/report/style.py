@@ -19,7 +19,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from graphnetz._core.errors import UsageError
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import write_file
 from graphnetz.report.fonts import lean_family
 
 # Okabe and Ito (2008), its yellow darkened to be readable on white, then three of Paul Tol's muted set.
@@ -217,7 +217,5 @@ def save_figure(
     for fmt in wanted:
         data = figure_bytes(fig, fmt, dpi=dpi, tight=tight)
         file = target.with_name(f"{target.name}.{fmt}")
-        with atomic_write(file, "wb") as stream:
-            stream.write(data)  # type: ignore[arg-type]
-        written.append(file)
+        written.append(write_file(file, data))
     return written
