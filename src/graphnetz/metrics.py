@@ -633,6 +633,15 @@ def r_squared(target: Array, score: Array) -> float:
     return 1.0 - float(np.square(truth - score).sum()) / spread if spread > 0 else float("nan")
 
 
+def _one_ranking(target: Array, score: Array) -> tuple[Array, Array]:
+    """Values of positives and negatives; none of a table of labels or where a value is undefined."""
+    value = positive_score(score)
+    if _multilabel(target, score) or np.isnan(value).any():
+        return np.empty(0), np.empty(0)
+    truth = target.reshape(-1) > 0.5
+    return value[truth], value[~truth]
+
+
 def hits_at(k: int) -> Callable[[Array, Array], float]:
     """Make the metric hits@k: the share of positives scored strictly above the k-th best negative.
 
@@ -657,12 +666,8 @@ def hits_at(k: int) -> Callable[[Array, Array], float]:
     """
 
     def compute(target: Array, score: Array) -> float:
-        if _multilabel(target, score):
-            return float("nan")
-        truth = target.reshape(-1) > 0.5
-        value = positive_score(score)
-        positives, negatives = value[truth], value[~truth]
-        if positives.size == 0 or np.isnan(value).any():
+        positives, negatives = _one_ranking(target, score)
+        if positives.size == 0:
             return float("nan")
         if negatives.size < k:
             return 1.0
@@ -699,13 +704,10 @@ def mean_reciprocal_rank(target: Array, score: Array) -> float:
     >>> round(mean_reciprocal_rank(np.array([0, 1, 1]), np.array([0.1, 0.9, 0.05])), 3)
     0.75
     """
-    if _multilabel(target, score):
+    positives, negatives = _one_ranking(target, score)
+    if positives.size == 0 or negatives.size == 0:
         return float("nan")
-    truth = target.reshape(-1) > 0.5
-    value = positive_score(score)
-    positives, negatives = value[truth], np.sort(value[~truth])
-    if positives.size == 0 or negatives.size == 0 or np.isnan(value).any():
-        return float("nan")
+    negatives = np.sort(negatives)
     above = negatives.size - np.searchsorted(negatives, positives, side="right")
     tied = np.searchsorted(negatives, positives, side="right") - np.searchsorted(negatives, positives, side="left")
     return float((1.0 / (1.0 + above + tied / 2.0)).mean())

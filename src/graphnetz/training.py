@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import functools
-import operator
+import itertools
 from typing import Any
 
 import torch
@@ -30,6 +29,7 @@ __all__ = [
 ]
 
 History = dict[str, list[float]]
+_PARTS = ("train", "val", "test")
 
 
 def _resolve_device(device: torch.device | str | None) -> torch.device:
@@ -200,12 +200,10 @@ def train_graph_regression(
 def _from_loaders(
     kind: str, model: nn.Module, train: Any, val: Any, test: Any, verbose: bool, device: Any, **settings: Any
 ) -> History:
-    sets = {"train": list(train.dataset), "val": list(val.dataset), "test": list((test or val).dataset)}
-    splits, start = {}, 0
-    for part, graphs in sets.items():
-        splits[part] = list(range(start, start + len(graphs)))
-        start += len(graphs)
-    split = TASK_TYPES[kind].split(GraphList(functools.reduce(operator.iadd, sets.values(), []), splits=splits), 0)
+    sets = [list(loader.dataset) for loader in (train, val, test or val)]
+    ends = itertools.accumulate(map(len, sets), initial=0)
+    splits = {part: list(range(*span)) for part, span in zip(_PARTS, itertools.pairwise(ends), strict=True)}
+    split = TASK_TYPES[kind].split(GraphList(itertools.chain(*sets), splits=splits), 0)
     history = _fit(kind, model, split, verbose, device, batch_size=train.batch_size, **settings)
     if test is None:  # the validation set stood in for the missing test set: do not report it twice
         history = {key: values for key, values in history.items() if not key.startswith("test_")}
@@ -260,7 +258,7 @@ def train_link_prediction(
     """
     parts: dict[str, Any] = {
         part: Pairs(data.edge_label_index, data.edge_label.float())
-        for part, data in (("train", train_data), ("val", val_data), ("test", test_data))
+        for part, data in zip(_PARTS, (train_data, val_data, test_data), strict=True)
     }
     split = Split(
         data=train_data,

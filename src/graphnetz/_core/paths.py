@@ -62,6 +62,13 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
         raise
 
 
+def write_file(path: str | Path, content: str | bytes) -> Path:
+    """Write a file whole or not at all, and return its path."""
+    with atomic_write(path, "w" if isinstance(content, str) else "wb") as stream:
+        stream.write(content)  # type: ignore[arg-type]
+    return Path(path)
+
+
 def _umask() -> int:
     current = os.umask(0)
     os.umask(current)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.plain import jsonable
 from graphnetz.analysis.task_population import is_share
 from graphnetz.records import ScoreTable
-from graphnetz.records.task_info import SHARED_DATA
 from graphnetz.stats import nemenyi, power_analysis, seeds_needed
 
 if TYPE_CHECKING:
@@ -59,16 +59,7 @@ class DesignPlan:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values; undefined numbers are None."""
-        raw = asdict(self) | {"hours": round(self.seconds / 3600, 3)}
-        return _plain(raw)  # type: ignore[no-any-return]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return dict(jsonable(asdict(self) | {"hours": round(self.seconds / 3600, 3)}))
 
 
 def plan_from_pilot(pilot: Analysis, *, effect: float, power: float = 0.8, alpha: float = 0.05) -> DesignPlan:
@@ -114,16 +105,16 @@ def _task_plan(
     alpha: float,
 ) -> TaskPlan | None:  # fmt: skip
     name = table.tasks[t]
-    ratio = table.test_ratio[t] if table.replication[t] in SHARED_DATA else 0.0
     found = []
     for a, b in pairs:
         x, y = table.paired(name, a, b)
         if x.size >= 2 and np.std(x - y) > 0:
             # Holm's strictest step: the promise then holds whatever the other comparisons do.
             found.append(
-                power_analysis(x - y, effect, alpha=alpha / len(pairs), target=power, max_n=MAX,
-                               test_ratio=ratio if math.isfinite(ratio) else 0.0)
-            )  # fmt: skip
+                power_analysis(
+                    x - y, effect, alpha=alpha / len(pairs), target=power, max_n=MAX, test_ratio=table.ratio(t)
+                )
+            )
     if not found:
         return None
     found.sort(key=lambda item: item.sd)

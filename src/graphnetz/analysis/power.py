@@ -14,7 +14,6 @@ from graphnetz.analysis.comparisons import by_mean
 from graphnetz.metrics import lookup
 from graphnetz.records import ScoreTable
 from graphnetz.records.analysis import Comparison
-from graphnetz.records.task_info import SHARED_DATA
 from graphnetz.stats import adjust, minimum_detectable_effect, power_analysis, seeds_needed, tost
 
 TARGET = 0.8
@@ -62,18 +61,10 @@ def design_of(table: ScoreTable, pair: Comparison, *, effect: float) -> Design:
     x, y = table.paired(pair.task, pair.a, pair.b)
     sd = float(np.std(x - y, ddof=1)) if x.size > 1 else math.nan
     alpha = pair.alpha / max(1, pair.family_size)
-    ratio = _ratio(table, t)
-    return Design(
-        pair.task,
-        pair.a,
-        pair.b,
-        x.size,
-        sd,
-        alpha,
-        effect,
-        minimum_detectable_effect(sd, x.size, alpha=alpha, power=TARGET, test_ratio=ratio),
-        seeds_needed(effect, sd, alpha=alpha, power=TARGET, max_n=MAX_SEEDS, test_ratio=ratio),
-    )
+    ratio = table.ratio(t)
+    mde = minimum_detectable_effect(sd, x.size, alpha=alpha, power=TARGET, test_ratio=ratio)
+    seeds = seeds_needed(effect, sd, alpha=alpha, power=TARGET, max_n=MAX_SEEDS, test_ratio=ratio)
+    return Design(pair.task, pair.a, pair.b, x.size, sd, alpha, effect, mde, seeds)
 
 
 def best_two(table: ScoreTable, grouped: Mapping[str, Sequence[Comparison]]) -> tuple[Design, ...]:
@@ -87,11 +78,6 @@ def best_two(table: ScoreTable, grouped: Mapping[str, Sequence[Comparison]]) -> 
     return tuple(out)
 
 
-def _ratio(table: ScoreTable, t: int) -> float:
-    known = table.replication[t] in SHARED_DATA and math.isfinite(table.test_ratio[t])
-    return table.test_ratio[t] if known else 0.0
-
-
 def power_frame(
     table: ScoreTable, pairs: Sequence[Comparison], effect: float | Mapping[str, float], *, alpha: float, target: float
 ) -> pd.DataFrame:
@@ -99,7 +85,7 @@ def power_frame(
     rows = []
     for pair in pairs:
         x, y = table.paired(pair.task, pair.a, pair.b)
-        ratio = _ratio(table, table.tasks.index(pair.task))
+        ratio = table.ratio(table.tasks.index(pair.task))
         size = _per_task(effect, pair.task, "effect")
         found = power_analysis(x - y, size, alpha=alpha, target=target, max_n=MAX_SEEDS, test_ratio=ratio)
         seeds = (_or_nan(found.seeds), _or_nan(found.seeds_low), _or_nan(found.seeds_high))
@@ -125,8 +111,7 @@ def equivalence_frame(
     for pair in pairs:
         x, y = table.paired(pair.task, pair.a, pair.b)
         size = _per_task(margin, pair.task, "margin")
-        t = table.tasks.index(pair.task)
-        found = tost(x, y, margin=size, alpha=alpha, test_ratio=_ratio(table, t))
+        found = tost(x, y, margin=size, alpha=alpha, test_ratio=table.ratio(table.tasks.index(pair.task)))
         rows.append((pair.task, pair.a, pair.b, size, found.low, found.high, found.p, found.n, found.reason))
     frame = pd.DataFrame(rows, columns=columns)
     adjusted = [adjust(group.to_numpy(dtype=float)) for _, group in frame.groupby("task", sort=False)["p_raw"]]

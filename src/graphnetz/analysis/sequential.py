@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -219,30 +220,17 @@ def decision_section(decisions: Mapping[str, TaskDecisions], tasks: Mapping[str,
     cost = cost_of(decisions, rule)
     rows = [_row(item, tasks[item.task], rule) for task in decisions.values() for item in task.comparisons]
     share = cost.used / cost.planned if cost.planned else math.nan
-    verdict = (
-        f"{cost.different + cost.equivalent} of {cost.comparisons} comparisons are decided ({cost.different} "
-        f"different, {cost.equivalent} practically equivalent), with {cost.used} of the {cost.planned} cells that "
-        f"{rule.max_seeds} fixed seeds would have cost ({100 * share:.0f} %); {cost.undecided} stay undecided."
-    )
-    words = (
-        f"Seeds were run in rounds of {rule.looks[0]} to {rule.max_seeds}, read at {len(rule.looks)} looks. A "
-        f"comparison stops when the difference is shown, when the two are practically equivalent (margin "
-        f"{rule.margin:g}), when its chance of a decision within {rule.max_seeds} seeds falls below "
-        f"{100 * rule.futility:.0f} %, or when the budget is spent. A model gets seeds while any of its comparisons "
-        "is open, and pairs are read on the seeds that both have.",
-        f"Levels: group-sequential t-tests ({rule.spending} spending, Lan and DeMets 1983; levels computed for t "
-        "statistics), shared by the group-sequential Holm procedure within each task (Maurer and Bretz 2013); "
-        f"different and equivalent are two families at {rule.alpha:g} each. Intervals of differences are repeated "
-        "confidence intervals (Jennison and Turnbull 1989), p-values are repeated p-values.",
-    )
+    text = Path(__file__).with_name("seeds_auto.txt").read_text(encoding="utf-8")
+    decided, counts = cost.different + cost.equivalent, {"share": 100 * share, "looks": len(rule.looks)}
+    filled = text.format(cost=cost, rule=rule, decided=decided, futility=100 * rule.futility, **counts)
+    verdict, *words = filled.splitlines()
     columns = ("Task", "Comparison", "Decision", "Mean difference", "low", "high", "Look", "Seeds", "Cells used",
                "Cells saved", "Why not")  # fmt: skip
     table = Table(
         columns, tuple(rows), "Cells of a comparison: two per seed; cells shared by comparisons count in each."
     )
-    extra = {"used": cost.used, "planned": cost.planned, "different": cost.different, "equivalent": cost.equivalent,
-             "undecided": cost.undecided, "rule": rule.as_dict()}  # fmt: skip
-    return Section(SECTION, "Seeds until decided", verdict, words, (table,), extra=extra)
+    extra = asdict(cost) | {"rule": rule.as_dict()}
+    return Section(SECTION, "Seeds until decided", verdict, tuple(words), (table,), extra=extra)
 
 
 def _row(item: Decided, info: TaskInfo, rule: SeedRule) -> tuple[Any, ...]:

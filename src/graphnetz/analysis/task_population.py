@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ import pandas as pd
 from graphnetz._core.errors import UnknownNameError
 from graphnetz.metrics import lookup
 from graphnetz.records import ScoreTable, Table
-from graphnetz.records.task_info import SHARED_DATA
 from graphnetz.stats import hierarchical, wilcoxon_holm
 
 if TYPE_CHECKING:
@@ -57,8 +55,7 @@ def hierarchical_frame(analysis: Analysis, *, margin: float = MARGIN) -> pd.Data
         for t in tasks:
             x, y = table.paired(table.tasks[t], a, b)
             differences.append((x - y) * (1 if table.greater_is_better[t] else -1))
-            ratio = table.test_ratio[t] if table.replication[t] in SHARED_DATA else 0.0
-            ratios.append(ratio if math.isfinite(ratio) else 0.0)
+            ratios.append(table.ratio(t))
         if len(tasks) < MIN_TASKS:
             continue
         found = hierarchical(differences, margin=margin, test_ratio=ratios)

@@ -9,21 +9,7 @@ from graphnetz._core.text import names, number, p_value, seeds_word, shorten
 from graphnetz.analysis.power import MAX_SEEDS, Design, design_of, reference_effect
 from graphnetz.records import ScoreTable
 from graphnetz.records.analysis import TEST_WORDS, Comparison, Standing, Verdict
-
-SCOPE = {
-    "init": "on this split",
-    "resplit": "over random splits of this dataset",
-    "fold": "over the folds of this dataset",
-    "regenerate": "on fresh data of this generator",
-    "unknown": "over these seeds",
-}
-REACH = {
-    "init": "holds for this one split, because seeds vary the initialisation only",
-    "resplit": "holds for random splits of this dataset",
-    "fold": "holds for folds of this dataset",
-    "regenerate": "holds for the generator, because every seed draws fresh data",
-    "unknown": "what a seed varies was not stated, so runs are taken to share training data",
-}
+from graphnetz.records.task_info import REPLICATION_WORDS
 
 
 def task_verdicts(
@@ -80,7 +66,9 @@ def _main(table: ScoreTable, t: int, place: Standing, pairs: Sequence[Comparison
     if place.tied:
         parts.append(_tied(table, t, place, against))
     if place.worse:
-        parts.append(_better(place, against, leads=not place.tied, scope=SCOPE[table.replication[t]]))
+        parts.append(
+            _better(place, against, leads=not place.tied, scope=REPLICATION_WORDS[table.replication[t]]["scope"])
+        )
     if place.exact:
         parts.append(
             f"{shorten(place.best)} differs from {names(place.exact)} by the same amount on every seed, "
@@ -111,7 +99,7 @@ def _tied(table: ScoreTable, t: int, place: Standing, against: Mapping[str, Comp
     plans = [design_of(table, row, effect=effect) for row in rows]
     clause = _seeds_clause(plans, n, shared=rows[0].corrected)
     # The best was picked from the data: ties to it do not make the tied models equal to each other.
-    group, scope = names((place.best, *place.tied)), SCOPE[table.replication[t]]
+    group, scope = names((place.best, *place.tied)), REPLICATION_WORDS[table.replication[t]]["scope"]
     return f"{group} cannot be told apart {scope} at {seeds_word(n)}; {clause}."
 
 
@@ -155,7 +143,7 @@ def _basis(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> str:
     family = f"{test} test, Holm over {m} comparison{'' if m == 1 else 's'}"
     own = len(pairs) == m
     family += " of this task" if own else " of the report"
-    text = f"{family}; {REACH[table.replication[t]]}"
+    text = f"{family}; {REPLICATION_WORDS[table.replication[t]]['reach']}"
     if pairs[0].shares_data and not corrected and math.isnan(table.test_ratio[t]):
         text += (
             "; the share of test to training data is unknown, so the test is not corrected for runs that share "

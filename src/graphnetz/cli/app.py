@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -104,6 +105,15 @@ def resume_hint() -> str:
     if not _current_folder:
         return "Interrupted."
     return f"Interrupted. Finished cells are kept; go on with: graphnetz resume {shlex.quote(_current_folder[0])}"
+
+
+def answer(as_json: bool, data: Callable[[], Any], words: Callable[[], object]) -> int:
+    """Print ``data`` as JSON where it was asked for, else let ``words`` print; every command answers in both forms."""
+    if as_json:
+        print(json.dumps(data(), indent=1))
+    else:
+        words()
+    return OK
 
 
 def say(text: str) -> None:

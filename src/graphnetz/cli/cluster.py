@@ -41,9 +41,8 @@ def slurm(
     if out is None:
         print(script, end="")
     else:
-        from graphnetz._core.paths import atomic_write
+        from graphnetz._core.paths import write_file
 
-        with atomic_write(out) as stream:
-            stream.write(script)
+        write_file(out, script)
         say(f"Wrote {out}. Submit it with: sbatch {out}")
     return OK

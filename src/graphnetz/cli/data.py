@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import FAILED_CELLS, OK, app, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
 
 
 @app.command()
@@ -101,8 +101,5 @@ def published(
     name = suite or report.config.get("suite") or "cross-category"
     if SUITES[name].published is None:
         raise UsageError(f"Nothing is published about the suite {name!r}. Name another with --suite.")
-    if as_json:
-        print(json.dumps([dataclasses.asdict(row) for row in beside(report, SUITES[name])], indent=1))
-    else:
-        print_beside(report, name)
-    return OK
+    rows = lambda: [dataclasses.asdict(row) for row in beside(report, SUITES[name])]  # noqa: E731
+    return answer(as_json, rows, lambda: print_beside(report, name))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from graphnetz._core.errors import GraphnetzError, UsageError
-from graphnetz.cli.app import FAILED_CELLS, OK, app, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
 
 
 @app.command()
@@ -37,11 +36,7 @@ def plan(
         from graphnetz.cli.load import load_report
 
         made = plan_from_pilot(load_report(source).analysis, effect=effect, power=power, alpha=alpha)
-    if as_json:
-        print(json.dumps(made.as_dict(), indent=1))
-    else:
-        _print_plan(made)
-    return OK
+    return answer(as_json, made.as_dict, lambda: _print_plan(made))
 
 
 def _print_plan(made: Any) -> None:
@@ -94,11 +89,8 @@ def reproduce(
     from graphnetz.engine.reproduce import reproduce as again
 
     found = again(source, sample=sample, tolerance=tolerance, root=root, workers=workers)
-    if as_json:
-        rows = [dataclasses.asdict(row) for row in found]
-        print(json.dumps([{k: None if v != v else v for k, v in row.items()} for row in rows], indent=1))
-    else:
-        _print_reproduced(found, tolerance)
+    rows = [{k: None if v != v else v for k, v in dataclasses.asdict(row).items()} for row in found]
+    answer(as_json, lambda: rows, lambda: _print_reproduced(found, tolerance))
     return OK if found and all(row.verdict in ("exact", "close") for row in found) else FAILED_CELLS
 
 
@@ -124,13 +116,9 @@ def audit_tasks(names: list[str], *, root: str, mirror: str | None, out: Path | 
     from graphnetz.audit import audit, audit_section
 
     findings = [item for name in names for item in audit(name, root=root)]
-    if as_json:
-        print(json.dumps([dataclasses.asdict(item) for item in findings], indent=1))
-    else:
-        for item in findings:
-            print(f"[{item.level}] {item.task}: {item.check}: {item.message}")
-        if not findings:
-            print(f"No check found anything on {', '.join(names)}.")
+    lines = [f"[{item.level}] {item.task}: {item.check}: {item.message}" for item in findings]
+    nothing = f"No check found anything on {', '.join(names)}."
+    answer(as_json, lambda: list(map(dataclasses.asdict, findings)), lambda: print("\n".join(lines) or nothing))
     if out is not None:
         from graphnetz.report.sections import write_section
 

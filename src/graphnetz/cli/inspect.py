@@ -16,7 +16,7 @@ import typer
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.registry import PluginWarning, Registry
-from graphnetz.cli.app import FAILED_CELLS, OK, app, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
 
 
 @app.command()
@@ -41,10 +41,7 @@ def report(
         from graphnetz.report.paper import write_paper
 
         write_paper(made, folder / "paper", datasets=_cited(made.scores.tasks))
-    if as_json:
-        print(json.dumps(json.loads(made.to_json()), indent=1))
-    else:
-        print_report(made, folder)
+    answer(as_json, lambda: json.loads(made.to_json()), lambda: print_report(made, folder))
     return FAILED_CELLS if any(not result.ok for result in made.results) else OK
 
 
@@ -206,20 +203,12 @@ def list_(
     if what and chosen not in LISTS:
         raise unknown_name("list", what, LISTS)
     rows = LISTS[chosen]() if what else _overview()
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return OK
     from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    for column in rows[0] if rows else ():
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*(escape(str(value)) for value in row.values()))
-    Console(highlight=False).print(table)
-    return OK
+    from graphnetz.cli.show import print_table
+
+    columns, table = list(rows[0]) if rows else [], [list(row.values()) for row in rows]
+    return answer(as_json, lambda: rows, lambda: print_table(Console(highlight=False), columns, table))
 
 
 @app.command()
@@ -253,9 +242,6 @@ def doctor(
     from graphnetz.engine.doctor import checks
 
     found = checks()
-    if as_json:
-        print(json.dumps(found, indent=1))
-    else:
-        for row in found:
-            print(f"[{row['state']}] {row['what']}: {row['detail']}")
+    lines = [f"[{row['state']}] {row['what']}: {row['detail']}" for row in found]
+    answer(as_json, lambda: found, lambda: print("\n".join(lines)))
     return OK if all(row["state"] != "fail" for row in found) else FAILED_CELLS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,18 +89,9 @@ def _with_store(report: BenchmarkReport, folder: Path) -> BenchmarkReport:
             full.append(result)
         else:
             full.append(replace(other, predictions=None))
-    fields = ("ci_method", "bootstrap_n", "bootstrap_seed", "pairwise_method")
-    return type(report).from_results(
-        full,
-        tasks=report.task_info,
-        models=report.models,
-        seeds=report.seeds,
-        config=report.config,
-        absent=report.absent,
-        sections=report.sections,
-        provenance=report.provenance,
-        **{name: getattr(report, name) for name in fields},
-    )
+    given = {item.name: getattr(report, item.name) for item in fields(report) if item.init}
+    del given["histories"]  # those of the cells take their place
+    return type(report).from_results(**given | {"results": full, "tasks": report.task_info})
 
 
 def read_provenance(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import FAILED_CELLS, OK, app, remember_folder, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, remember_folder, say
 from graphnetz.cli.settings import KEY, SettingsCommand
 
 if TYPE_CHECKING:
@@ -88,10 +88,8 @@ def _run(config: RunConfig, *, retry_failed: bool, strict_env: bool, as_json: bo
     folder = config.folder()
     remember_folder(str(folder))
     report = run_benchmark(config, out=folder, verbose=not quiet, retry_failed=retry_failed, strict_env=strict_env)
-    if as_json:
-        print(json.dumps(json.loads(report.to_json()), indent=1))
-    else:
-        print_report(report, folder)
+    answer(as_json, lambda: json.loads(report.to_json()), lambda: print_report(report, folder))
+    if not as_json:
         print_beside(report, config.suite)
     failed = [result for result in report.results if not result.ok]
     for result in failed[:20]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import OK, app, say
+from graphnetz.cli.app import OK, answer, app, say
 
 if TYPE_CHECKING:
     from graphnetz.report import BenchmarkReport
@@ -28,42 +27,32 @@ def compare(
     """Say what changed between two runs, paired by task, model and seed."""
     from graphnetz.cli.load import load_report
     from graphnetz.report.compare_runs import compare_reports
+    from graphnetz.report.jsonio import jsonable
 
     found = compare_reports(load_report(first), load_report(second), alpha=alpha, method=method)
-    if as_json:
-        from dataclasses import asdict
-
-        from graphnetz.report.jsonio import jsonable
-
-        print(json.dumps(jsonable(asdict(found) | {"summary": found.sentence()}), indent=1))
-    else:
-        _print_comparison(found)
-    return OK
+    data = lambda: jsonable(asdict(found) | {"summary": found.sentence()})  # noqa: E731
+    return answer(as_json, data, lambda: _print_comparison(found))
 
 
 def _print_comparison(found: RunComparison) -> None:
-    from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
     from graphnetz._core.text import clean, number, p_value, shorten
+    from graphnetz.cli.show import console_of, print_table
 
-    # A pipe has no width to fit: names are cut at 40 letters, never wrapped.
-    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
+    console = console_of(240)  # names are cut at 40 letters, never wrapped
     console.print(found.sentence())
     moved = [c for c in found.changes if c.verdict != "identical"]
     if moved:
-        table = Table(box=None, pad_edge=False)
-        for name in ("task", "model", "metric", "seeds", "first", "second", "difference", "adjusted p", "verdict"):
-            table.add_column(name)
+        columns = ("task", "model", "metric", "seeds", "first", "second", "difference", "adjusted p", "verdict")
+        rows = []
         for c in moved:
             span = f" [{number(c.low, signed=True)}, {number(c.high, signed=True)}]" if c.low == c.low else ""
-            cells = (
+            rows.append((
                 shorten(c.task, 40), shorten(c.model, 40), c.metric, str(c.n), number(c.first), number(c.second),
                 number(c.diff, signed=True) + span, p_value(c.p_holm), c.verdict,
-            )  # fmt: skip
-            table.add_row(*map(escape, cells))
-        console.print(table)
+            ))  # fmt: skip
+        print_table(console, columns, rows)
     for task, why in found.incomparable:
         console.print(f"not compared: {escape(clean(task))}, because {escape(clean(why))}")
     for what, name in found.only:
@@ -96,13 +85,13 @@ def merge(
 
 def _keep_settings(runs: list[Path], out: Path) -> None:
     """Copy the settings of every part to ``parts/``: a merged folder is no run of its own and has none."""
-    from graphnetz._core.paths import atomic_write, slug
+    from graphnetz._core.paths import slug, write_file
 
     for label, run in zip(_labels(runs), runs, strict=True):
         settings = run / "config.toml"
         if settings.is_file() and settings.stat().st_size < 1 << 20:
-            with atomic_write(out / "parts" / f"{slug(label)}.toml") as stream:
-                stream.write(settings.read_text(encoding="utf-8", errors="replace"))
+            text = settings.read_text(encoding="utf-8", errors="replace")
+            write_file(out / "parts" / f"{slug(label)}.toml", text)
 
 
 def _merge_stores(runs: list[Path], out: Path) -> None:
@@ -130,9 +119,8 @@ def leaderboard(
     as_json: Annotated[bool, typer.Option("--json", help="Print the places as JSON.")] = False,
 ) -> int:
     """Write a static page of many runs: places as intervals and groups that cannot be told apart."""
-    from dataclasses import asdict
-
-    from graphnetz._core.paths import atomic_write
+    from graphnetz._core.paths import write_file
+    from graphnetz._core.text import shorten
     from graphnetz.analysis.standings import standings_section
     from graphnetz.report.compare_runs import merge_reports
     from graphnetz.report.jsonio import jsonable
@@ -152,16 +140,13 @@ def leaderboard(
         "results.json": merged.to_json(histories=False),
     }
     for name, text in files.items():
-        with atomic_write(out / name) as stream:
-            stream.write(text)
-    if as_json:
-        print(json.dumps(jsonable([asdict(p) for p in found]), indent=1))
-    else:
-        for task in merged.scores.tasks:
-            first = [p.model for p in found if p.task == task and p.first == 1]
-            print(f"{_plain(task)}: {', '.join(map(_plain, first))}" + (" (not told apart)" if len(first) > 1 else ""))
-        print(f"Page: {out / 'index.html'}")
-    return OK
+        write_file(out / name, text)
+    lines = []
+    for task in merged.scores.tasks:
+        first = [shorten(p.model, 60) for p in found if p.task == task and p.first == 1]
+        lines.append(f"{shorten(task, 60)}: {', '.join(first)}" + (" (not told apart)" if len(first) > 1 else ""))
+    lines.append(f"Page: {out / 'index.html'}")
+    return answer(as_json, lambda: jsonable([asdict(p) for p in found]), lambda: print("\n".join(lines)))
 
 
 @app.command()
@@ -204,9 +189,3 @@ def _labels(runs: list[Path]) -> list[str]:
 def _new_folder(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{str(out)!r} exists and is not empty. Name a new folder with --out.")
-
-
-def _plain(text: Any) -> str:
-    from graphnetz.report.escape import shorten
-
-    return shorten(text, 60)

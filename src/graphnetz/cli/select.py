@@ -5,7 +5,6 @@ The recommendation is the common case and must come at once: nothing here import
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import OK, app, say
+from graphnetz._core.plain import jsonable
+from graphnetz.cli.app import answer, app, say
 
 if TYPE_CHECKING:
     from graphnetz.selection import PerformanceBank, Recommendation
@@ -63,13 +63,8 @@ def recommend_command(
         from graphnetz.selection.verify import verify as train
 
         measured = train(result, verify, seeds=range(seeds), epochs=epochs, workers=workers, out=out, keep=bank)
-    if as_json:
-        print(json.dumps(_as_dict(result, measured, top), indent=1))
-    elif code:
-        print(result.to_code(0), end="")
-    else:
-        _show(result, measured, top)
-    return OK
+    words = (lambda: print(result.to_code(0), end="")) if code else lambda: _show(result, measured, top)
+    return answer(as_json, lambda: _as_dict(result, measured, top), words)
 
 
 @select_app.command()
@@ -84,12 +79,9 @@ def features(
 
     graph = _graph(file, labels)
     values = meta_features(graph, feature_set)
-    table = {name: _number(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
-    if as_json:
-        print(json.dumps(table, indent=1))
-    else:
-        print("\n".join(f"{name}\t{'' if value is None else repr(value)}" for name, value in table.items()))
-    return OK
+    table = {name: jsonable(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
+    lines = [f"{name}\t{'' if value is None else repr(value)}" for name, value in table.items()]
+    return answer(as_json, lambda: table, lambda: print("\n".join(lines)))
 
 
 @select_app.command()
@@ -129,14 +121,13 @@ def collect(
     plan = chosen_plan(bank, task_types=tuple(task or TASK_TYPES), files=own, graphs=graphs, propose=propose)
     if dry_run:
         rows = [{"graph": m.graph.name, "configuration": m.configuration.name, "task": m.task_type} for m in plan]
-        print(json.dumps(rows, indent=1) if as_json else "\n".join("\t".join(row.values()) for row in rows))
-        return OK
+        return answer(as_json, lambda: rows, lambda: print("\n".join("\t".join(row.values()) for row in rows)))
     say(f"{len(plan)} measurements to make, {len(bank)} in the bank.")
     effort = Effort(workers, backend, timeout, epochs)
     bank = measure(plan, out, bank=bank, effort=effort, on_chunk=lambda b: say(f"{len(b)} records"))
     summary = {"bank": str(file), "records": len(bank), "graphs": len(bank.graphs), "task_types": list(bank.task_types)}
-    print(json.dumps(summary, indent=1) if as_json else f"{file}: {len(bank)} records on {len(bank.graphs)} graphs")
-    return OK
+    words = f"{file}: {len(bank)} records on {len(bank.graphs)} graphs"
+    return answer(as_json, lambda: summary, lambda: print(words))
 
 
 @select_app.command("testbed")
@@ -166,12 +157,8 @@ def compare_selectors(
     )  # fmt: skip
     if out is not None:
         write_studies(studies, out)
-    if as_json:
-        print(json.dumps([item.to_section().to_json() for item in studies], indent=1))
-        return OK
-    for item in studies:
-        _show_study(item)
-    return OK
+    sections = lambda: [item.to_section().to_json() for item in studies]  # noqa: E731
+    return answer(as_json, sections, lambda: list(map(_show_study, studies)))
 
 
 def _show_study(item: TestbedStudy) -> None:
@@ -214,10 +201,6 @@ def _known(own: Path | None) -> PerformanceBank:
     return shipped.merge(PerformanceBank.load(own)) if own is not None and own.exists() else shipped
 
 
-def _number(value: float) -> float | None:
-    return float(value) if value == value and abs(value) != float("inf") else None
-
-
 def _as_dict(result: Recommendation, measured: dict[str, Any], top: int) -> dict[str, Any]:
     return {
         "graph": {"name": result.graph.name, "nodes": result.graph.num_nodes, "edges": result.graph.num_edges},
@@ -225,7 +208,7 @@ def _as_dict(result: Recommendation, measured: dict[str, Any], top: int) -> dict
         "choices": [
             {
                 "rank": c.rank, "configuration": c.configuration.to_json(), "name": c.name,
-                **{key: _number(getattr(c, key)) for key in ("score", "low", "high", "seconds", "memory")},
+                **{key: jsonable(getattr(c, key)) for key in ("score", "low", "high", "seconds", "memory")},
                 **({"measured": measured[c.name]} if c.name in measured else {}),
             }
             for c in result.choices[:top]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from graphnetz.cli.app import answer
 
 if TYPE_CHECKING:
     from graphnetz.records import RunConfig
 
 
-def _console(width: int) -> Any:
+def console_of(width: int) -> Any:
     """A terminal has its own width; a pipe or a file takes whatever is printed."""
     import sys
 
@@ -19,12 +21,28 @@ def _console(width: int) -> Any:
     return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else max(width, 80))
 
 
+def print_table(
+    console: Any, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None,
+    right: Sequence[str] = (), no_wrap: bool = False,
+) -> None:  # fmt: skip
+    """Print a table without lines; ``right`` names the columns whose ends stand below each other."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=no_wrap, justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*(escape(str(value)) for value in row))
+    console.print(table)
+
+
 def print_report(report: Any, folder: Path | None) -> None:
     """Print means with intervals per task, then what may be said about them."""
     from rich.markup import escape
 
     wide = 34 + sum(max(16, len(model) + 3) for model in report.models)
-    console = _console(wide)
+    console = console_of(wide)
     cells = _cells(report)
     if console.is_terminal and console.width < wide:
         for task, row in cells.items():
@@ -74,10 +92,7 @@ def print_estimate(config: RunConfig, *, as_json: bool) -> int:
     from graphnetz.engine.cost.estimate import estimate_plan
 
     estimate = estimate_plan(config)
-    if as_json:
-        print(json.dumps(estimate.as_dict(), indent=1))
-    else:
-        print(estimate.text())
+    answer(as_json, estimate.as_dict, lambda: print(estimate.text()))
     estimate.refuse_if_over()
     return 0
 
@@ -89,27 +104,25 @@ def print_beside(report: Any, suite: str | None) -> None:
     if suite is None or SUITES[suite].published is None:
         return
     from rich.markup import escape
-    from rich.table import Table
 
     from graphnetz.analysis.published import beside, rows_inside
 
-    rows, console = beside(report, SUITES[suite]), _console(240)
+    rows, console = beside(report, SUITES[suite]), console_of(240)
     if not rows:
         console.print("No cell of this run has a published counterpart.")
-    table = Table(title="beside the published numbers", title_justify="left", box=None, pad_edge=False)
-    for column in ("task", "model", "parameters", "published", "ours", "min", "max", "difference (95 %)", "verdict"):
-        table.add_column(column, no_wrap=True, justify="left" if column in ("task", "model", "verdict") else "right")
+    columns = ("task", "model", "parameters", "published", "ours", "min", "max", "difference (95 %)", "verdict")
+    table = []
     for row in rows:
         between = f" ({row.low:+.3f} to {row.high:+.3f})" if row.low == row.low else ""
         spread = row.published_sd if row.inside is None else row.half_width
         where = "" if row.inside is None else ", inside" if row.inside else ", outside"
-        table.add_row(
-            escape(row.task), escape(row.model), f"{row.parameters:,}", f"{row.published:.3f} ± {spread:.3f}",
+        table.append((
+            row.task, row.model, f"{row.parameters:,}", f"{row.published:.3f} ± {spread:.3f}",
             f"{row.ours:.3f}", f"{row.smallest:.3f}", f"{row.largest:.3f}", f"{row.difference:+.3f}{between}",
-            escape(row.verdict + where + ("" if row.same_data else " (other data)")),
-        )  # fmt: skip
+            row.verdict + where + ("" if row.same_data else " (other data)"),
+        ))  # fmt: skip
     if rows:
-        console.print(table)
+        print_table(console, columns, table, title="beside the published numbers", right=columns[2:-1], no_wrap=True)
         kinds = dict.fromkeys(row.verdict for row in rows)
         counts = (f"{sum(row.verdict == kind for row in rows)} {escape(kind)}" for kind in kinds)
         console.print(f"{', '.join(counts)} of {len(rows)} cells.")

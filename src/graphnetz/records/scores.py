@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import UsageError
+from graphnetz.records.task_info import SHARED_DATA
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,11 @@ class ScoreTable:
         [0.8, 0.9]
         """
         return split_means(values, self.seeds, self.splits[self.tasks.index(task)])
+
+    def ratio(self, t: int) -> float:
+        """n_test / n_train of task ``t`` where its runs share training data and it is known, else 0."""
+        shared = self.replication[t] in SHARED_DATA and math.isfinite(self.test_ratio[t])
+        return self.test_ratio[t] if shared else 0.0
 
     def present(self, task: str) -> tuple[str, ...]:
         """Models with at least one value on a task.

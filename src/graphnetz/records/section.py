@@ -182,13 +182,20 @@ def _html(text: object) -> str:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, float) and not isinstance(value, bool):
-        text = "n/a" if math.isnan(value) else f"{value:.4g}"
-        return f'<td style="text-align:right">{text}</td>'
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f'<td style="text-align:right">{value}</td>'
-    plain = "" if value is None else {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
-    return f"<td>{_html(plain)}</td>"
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return f'<td style="text-align:right">{shown(value)}</td>'
+    return f"<td>{_html(shown(value))}</td>"
+
+
+def shown(value: Any) -> str:
+    """Return a value of a table as its readers see it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "n/a" if math.isnan(value) else f"{value:.4g}"
+    return clean(value)
 
 
 def _text(raw: Mapping[str, Any], key: str, *, needed: bool = False) -> str:

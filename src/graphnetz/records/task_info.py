@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from graphnetz.records.task import check_replication
 
 SHARED_DATA = frozenset({"resplit", "fold", "unknown"})
 """Replications whose runs share training data, or may: the plain paired t-test is anti-conservative."""
+
+
+REPLICATION_WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("replications.toml").read_text(encoding="utf-8")
+)
+"""What a seed varies, in words: ``scope`` and ``reach`` of a verdict, and ``seed`` for a paper."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from graphnetz.analysis.run_changes import RunComparison as RunComparison
 from graphnetz.analysis.run_changes import changes, mismatch
 from graphnetz.records import CellResult, recorded_protocols
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.report.jsonio import results_config
+from graphnetz.report.jsonio import flat, results_config
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
@@ -62,19 +62,9 @@ def _only(first: BenchmarkReport, second: BenchmarkReport) -> tuple[tuple[str, s
 
 
 def _settings(first: BenchmarkReport, second: BenchmarkReport) -> tuple[tuple[str, Any, Any], ...]:
-    a, b = _flat(results_config(first.config)), _flat(results_config(second.config))
+    a, b = (flat(results_config(report.config), ".") for report in (first, second))
     keys = [key for key in {**a, **b} if key.split(".")[0] not in _DESCRIPTION]
     return tuple((key, a.get(key), b.get(key)) for key in keys if a.get(key) != b.get(key))
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            out |= _flat(value, f"{prefix}{key}.")
-        else:
-            out[f"{prefix}{key}"] = value
-    return out
 
 
 def merge_reports(

@@ -9,14 +9,10 @@ from graphnetz._core.text import clean as clean
 from graphnetz._core.text import shorten as shorten
 
 _LATEX = {
+    **{char: f"\\{char}" for char in "{}$&%#_"},
+    # A bracket or star that opens a table row would be read as an argument of the line break.
+    **{char: f"{{{char}}}" for char in "[]*-"},
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -25,11 +21,6 @@ _LATEX = {
     "`": r"\textasciigrave{}",
     '"': r"\textquotedbl{}",
     "'": r"\textquotesingle{}",
-    # A bracket or star that opens a table row would be read as an argument of the line break.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-    "-": "{-}",
     "±": r"\ensuremath{\pm}",
     "×": r"\ensuremath{\times}",
     "…": r"\dots{}",

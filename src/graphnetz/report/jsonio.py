@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from graphnetz._core.errors import DataError
+from graphnetz._core.plain import jsonable as jsonable
 from graphnetz.analysis.scores import public_error
 from graphnetz.records import CellResult, Protocol, Section, recorded_protocol
 from graphnetz.records.task_info import TaskInfo
@@ -28,30 +27,20 @@ WHERE_NOT_WHAT = frozenset(
 )
 """Configuration that says where and how cells ran; it cannot change a value and stays out of results."""
 
+SETTINGS = {"ci_method": str, "bootstrap_n": int, "bootstrap_seed": int, "pairwise_method": str}
+"""Settings of a report that its analysis starts from, and their types."""
+
+_FACTS = ("epochs", "best_epoch", "parameters", "n_train", "n_test", "notes", "trace")
 _TASK_FIELDS = tuple(item.name for item in dataclasses.fields(TaskInfo))
 
 
-def jsonable(value: Any) -> Any:
-    """Return ``value`` as plain JSON: undefined numbers are null, objects go by their name, never by address."""
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, np.generic):
-        return jsonable(value.item())
-    if isinstance(value, np.ndarray):
-        return jsonable(value.tolist())
-    if isinstance(value, PurePath):
-        return value.name
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: jsonable(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((jsonable(item) for item in value), key=str)
-    if isinstance(value, Sequence):
-        return [jsonable(item) for item in value]
-    return getattr(value, "__qualname__", None) or type(value).__qualname__
+def flat(values: Mapping[str, Any], separator: str) -> dict[str, Any]:
+    """Return the leaves of nested mappings under the joined keys that lead to them."""
+    out: dict[str, Any] = {}
+    for key, value in values.items():
+        below = flat(value, separator) if isinstance(value, Mapping) else None
+        out |= {str(key): value} if below is None else {f"{key}{separator}{name}": leaf for name, leaf in below.items()}
+    return out
 
 
 def results_config(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,10 +57,7 @@ def dump(report: BenchmarkReport, *, histories: bool = True, sections: Sequence[
         "schema_version": VERSION,
         "seeds": list(report.seeds),
         "models": list(report.scores.models),
-        "ci_method": report.ci_method,
-        "bootstrap_n": report.bootstrap_n,
-        "bootstrap_seed": report.bootstrap_seed,
-        "pairwise_method": report.pairwise_method,
+        **{name: getattr(report, name) for name in SETTINGS},
         "config": results_config(report.config),
         "tasks": [{"name": name, **jsonable(info)} for name, info in report.task_info.items()],
         "cells": _cells(report, histories=histories),
@@ -111,17 +97,8 @@ def _cell(task: str, model: str, seed: int, result: CellResult | None, info: Tas
     base: dict[str, Any] = {"task": task, "model": model, "seed": seed}
     if result is None:
         return {**base, "status": "ok", "metrics": {info.metric: jsonable(value)}}
-    base |= {
-        "status": result.status,
-        "metrics": jsonable(dict(sorted(result.metrics.items()))),
-        "epochs": result.epochs,
-        "best_epoch": result.best_epoch,
-        "parameters": result.parameters,
-        "n_train": result.n_train,
-        "n_test": result.n_test,
-        "notes": list(result.notes),
-        "trace": jsonable(result.trace),
-    }
+    base |= {"status": result.status, "metrics": jsonable(dict(sorted(result.metrics.items())))}
+    base |= {name: jsonable(getattr(result, name)) for name in _FACTS}
     if not result.ok:
         base["error"] = public_error(result)
     return base
@@ -141,10 +118,7 @@ def load(source: str | Path) -> dict[str, Any]:
             "seeds": seeds,
             "histories": histories_of(results, tasks, models, seeds),
             "config": config,
-            "ci_method": str(raw["ci_method"]),
-            "bootstrap_n": int(raw["bootstrap_n"]),
-            "bootstrap_seed": int(raw["bootstrap_seed"]),
-            "pairwise_method": str(raw["pairwise_method"]),
+            **{name: kind(raw[name]) for name, kind in SETTINGS.items()},
             "tasks": tasks,
             "models": models,
             "results": results,
@@ -181,8 +155,7 @@ def _parse(source: str | Path) -> dict[str, Any]:
 
 def _task(item: Mapping[str, Any]) -> TaskInfo:
     fields = {key: item[key] for key in _TASK_FIELDS if key in item}
-    ratio = fields.get("test_ratio")
-    fields["test_ratio"] = math.nan if ratio is None else float(ratio)
+    fields["test_ratio"] = _float(fields.get("test_ratio"))
     fields["greater_is_better"] = bool(fields["greater_is_better"])
     return TaskInfo(**fields)
 
@@ -207,13 +180,10 @@ def _result(
         greater_is_better=info.greater_is_better,
         metrics={str(key): _float(value) for key, value in item["metrics"].items()},
         history={str(key): [_float(v) for v in values] for key, values in item.get("history", {}).items()},
-        epochs=int(item.get("epochs", 0)),
         best_epoch=item.get("best_epoch"),
-        parameters=int(item.get("parameters", 0)),
         error=str(item.get("error", "")),
         replication=info.replication,
-        n_train=int(item.get("n_train", 0)),
-        n_test=int(item.get("n_test", 0)),
+        **{name: int(item.get(name, 0)) for name in ("epochs", "parameters", "n_train", "n_test")},
         notes=tuple(map(str, item.get("notes", ()))),
         trace=tuple(dict(step) for step in item.get("trace", ())),
         protocol=protocols.get((str(item["task"]), str(item["model"]))),

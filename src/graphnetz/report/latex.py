@@ -66,20 +66,19 @@ def _lead_columns(grid: Grid) -> list[tuple[str, _Pick]]:
     if any(row.category for row in grid.rows):
         lead.append(("Category", lambda row, _: escape.latex(row.category, width=30)))
     lead.append(("Task", lambda row, pretty: escape.latex(pretty.get(row.task, row.task), width=40)))
-    lead.append(("Metric", lambda row, _: f"{escape.latex(row.metric)} ${_arrow(row)}$"))
+    lead.append(("Metric", lambda row, _: f"{escape.latex(row.metric)} ${_ARROWS[row.arrow]}$"))
     return lead
 
 
-def _arrow(row: TaskRow) -> str:
-    return "\\uparrow" if row.greater_is_better else "\\downarrow"
+_ARROWS = {"↑": r"\uparrow", "↓": r"\downarrow"}
 
 
 def _cell(cell: CellView, *, marked: bool) -> str:
     if not cell.present:
         return r"\textit{n/a}"
-    body = _math(cell.mean)
+    body = _powers(number(cell.mean))
     if math.isfinite(cell.half):
-        body += rf" \pm {_math(cell.half)}"
+        body += rf" \pm {_powers(number(cell.half))}"
     if marked and cell.mark == "best":
         return rf"\cellcolor{{khaki}}$\mathbf{{{body}}}$"
     if marked and cell.mark == "tied":
@@ -87,12 +86,10 @@ def _cell(cell: CellView, *, marked: bool) -> str:
     return f"${body}$"
 
 
-def _math(value: float) -> str:
-    text = number(value)
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        return rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
-    return text
+def _powers(text: str) -> str:
+    """A number as text, with its exponent as a power of ten."""
+    mantissa, e, exponent = text.partition("e")
+    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}" if e else text
 
 
 def pairwise_latex(
@@ -129,25 +126,18 @@ def deciding_words(pairs: Sequence[Comparison]) -> str:
     return f"{words}; {corrected} test where runs share training data" if words else f"{corrected} test"
 
 
-def both_latex(
-    pairs: Sequence[tuple[Comparison, Comparison]],
-    *,
-    alpha: float = 0.05,
-    family: str = "task",
-    pretty: Mapping[str, str] | None = None,
-    label: str | None = None,
-) -> str:
+def both_latex(pairs: Sequence[tuple[Comparison, Comparison]]) -> str:
     """Return the paper's Table 2: paired t and Wilcoxon side by side with their agreement."""
     text = (
-        f"Paired t-test and Wilcoxon signed-rank test side by side (Holm correction {FAMILY_WORDS[family]}). "
-        f"$\\Delta\\mu$: mean of the first minus mean of the second model. {_shades(alpha)} "
+        f"Paired t-test and Wilcoxon signed-rank test side by side (Holm correction {FAMILY_WORDS['task']}). "
+        f"$\\Delta\\mu$: mean of the first minus mean of the second model. {_shades(0.05)} "
         "A dagger marks a Wilcoxon test that could not reach the level with this many seeds."
     )
     if any(t.corrected for t, _ in pairs):
         text += " Where runs share training data neither decides, but the corrected test of the table before."
     head = ["Task", "Comparison", r"$\Delta\mu$", r"$p^{t}_{\mathrm{Holm}}$", r"$p^{W}_{\mathrm{Holm}}$", "Agree"]
-    lines = _lines([t for t, _ in pairs], pretty, lambda i: _both_cells(*pairs[i]))
-    return _table("llcccc", head, lines, text, label or "tab:pairwise-both")
+    lines = _lines([t for t, _ in pairs], None, lambda i: _both_cells(*pairs[i]))
+    return _table("llcccc", head, lines, text, "tab:pairwise-both")
 
 
 def _pair_cells(pair: Comparison) -> list[str]:
@@ -198,9 +188,7 @@ def _shaded(p: float, significant: bool) -> str:
     if math.isnan(p):
         return r"\textit{n/a}"
     text = p_value(p)
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        text = rf"${mantissa}\cdot 10^{{{int(exponent)}}}$"
+    text = f"${_powers(text)}$" if "e" in text else text
     return rf"\cellcolor{{{'khaki' if significant else 'almond'}}}{text}"
 
 

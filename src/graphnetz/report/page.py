@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,11 +18,9 @@ from graphnetz._core.errors import UnknownNameError
 from graphnetz._core.text import number, p_value
 from graphnetz.records import Section, Table
 from graphnetz.records.analysis import Comparison, Verdict
+from graphnetz.records.section import shown
 from graphnetz.records.views import Grid
 from graphnetz.report import escape, plots
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as MplFigure
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -91,14 +89,6 @@ class PageData:
     reproduce: str = ""
 
 
-def figure_view(name: str, fig: MplFigure, *, title: str, caption: str, tight: bool = True) -> FigureView:
-    """Return ``fig`` as an image inside the page; as an image it can neither run nor load anything."""
-    from graphnetz.report.style import figure_bytes  # matplotlib, which a page without figures does without
-
-    data = base64.b64encode(figure_bytes(fig, "svg", tight=tight)).decode()
-    return FigureView(name, title, caption, f"data:image/svg+xml;base64,{data}")
-
-
 def render_page(data: PageData) -> str:
     """Return the page as HTML."""
     css, script = _asset("report.css"), _asset("report.js")
@@ -126,13 +116,21 @@ def render_fragment(grid: Grid | None, verdicts: Sequence[Verdict]) -> str:
     return environment().get_template("fragment.html").render(grid=grid, verdicts=verdicts)
 
 
+def render_text(template: str, **values: Any) -> str:
+    """Return a text whose template marks what is filled in by ``<< >>``: LaTeX needs the braces itself."""
+    plain = environment().overlay(autoescape=False, variable_start_string="<<", variable_end_string=">>")
+    return plain.get_template(template).render(values).rstrip("\n") + "\n"
+
+
 def _section_figures(section: Section) -> list[FigureView]:
+    from graphnetz.report.style import figure_bytes  # matplotlib, which a page without figures does without
+
     views = []
     for i, figure in enumerate(section.figures):
         name = f"{section.name}-{i}"
         try:
-            drawn, _ = plots.draw_figure(figure.kind, figure.data)
-            views.append(figure_view(name, drawn, title="", caption=figure.caption))
+            data = base64.b64encode(figure_bytes(plots.draw_figure(figure.kind, figure.data)[0], "svg")).decode()
+            views.append(FigureView(name, "", figure.caption, f"data:image/svg+xml;base64,{data}"))
         except UnknownNameError as error:
             views.append(FigureView(name, "", f"{figure.caption} (not drawn: {error})", ""))
         except Exception as error:  # data of others: one bad figure must not cost the page
@@ -151,20 +149,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters["clean"] = escape.clean
-    env.filters["short"] = escape.shorten
-    env.filters["num"] = number
-    env.filters["p"] = p_value
-    env.filters["value"] = _value
+    env.filters.update(clean=escape.clean, short=escape.shorten, num=number, p=p_value, value=shown, joined=_joined)
     env.tests["finite"] = lambda value: isinstance(value, float | int) and math.isfinite(value)
     return env
 
 
-def _value(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return "n/a" if math.isnan(value) else f"{value:.4g}"
-    return escape.clean(value)
+def _joined(items: Sequence[str]) -> str:
+    return " and ".join(items) if len(items) < 3 else ", ".join(items[:-1]) + " and " + items[-1]

@@ -11,7 +11,7 @@ import numpy as np
 from graphnetz.analysis.scores import public_error
 from graphnetz.records import Section, Table
 from graphnetz.records.analysis import INTERVAL_WORDS, TEST_WORDS
-from graphnetz.report.page import PageData, PairGroup
+from graphnetz.report.page import PageData, PairGroup, render_text
 from graphnetz.report.pagecharts import cost_figure, page_figures
 from graphnetz.report.provenance import origin_tables, reproduce
 
@@ -125,42 +125,12 @@ def _failures(analysis: Analysis) -> Table | None:
 def methods(analysis: Analysis) -> tuple[str, ...]:
     """How the numbers were made, in sentences that depend on the analysis alone."""
     options, tasks = analysis.options, analysis.facts.tasks.values()
-    interval = INTERVAL_WORDS.get(options.interval, options.interval)
-    test = TEST_WORDS.get(options.method, options.method)
-    text = [
-        f"Every cell is the final metric of one training run; {analysis.grid.seeds} per cell. Intervals are "
-        f"95 % {interval} intervals over seeds.",
-        f"Models are compared within a task by the {test} test on differences paired by seed, at level 0.05 after "
-        "Holm's step-down correction over the comparisons of that task (Holm 1979). The Wilcoxon signed-rank test uses "
-        "its exact null distribution and is shown beside the t-test.",
-        "The best cell of a row was picked from the same data that tests it, so a tie with the best says that the "
-        "evidence is not enough to separate the two, not that they are equal.",
-    ]
-    if analysis.facts.rule is not None:
-        text.append(
-            "Seeds were added until comparisons were decided, so ordinary p-values and intervals would be "
-            "anti-conservative: those shown are repeated ones, which hold however often one looks (Jennison and "
-            "Turnbull 1989), and ranks use the seeds that all models of a task share."
-        )
-    if any(info.shares_data for info in tasks):
-        text.append(
-            "On tasks whose seeds draw new splits of the same data, runs share training data and the plain test is "
-            "anti-conservative; verdicts use the corrected resampled t-test (Nadeau and Bengio 2003). Intervals in the "
-            "table are the plain ones; summary.csv holds both."
-        )
-    if any(info.replication == "unknown" for info in tasks):
-        text.append(
-            "On tasks that do not state what a seed varies, runs are taken to share training data: the corrected test "
-            "decides there as well."
-        )
-    if any(info.replication == "init" for info in tasks):
-        text.append(
-            "On tasks with a fixed split a seed varies the initialisation only: the verdict speaks of that split, and "
-            "the error of the finite test set is shared by all seeds (column test_se of summary.csv)."
-        )
-    text.append(
-        "Across tasks, seed means are ranked per task in the metric's direction and tested by Friedman's test (by "
-        "permutation below 10 tasks or 5 models, else Iman and Davenport 1980); Nemenyi's critical difference is read "
-        "only after a rejection (Demšar 2006)."
+    text = render_text(
+        "methods.txt",
+        analysis=analysis,
+        interval=INTERVAL_WORDS.get(options.interval, options.interval),
+        test=TEST_WORDS.get(options.method, options.method),
+        shared=any(info.shares_data for info in tasks),
+        replications={info.replication for info in tasks},
     )
-    return tuple(text)
+    return tuple(text.splitlines())

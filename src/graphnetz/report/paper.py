@@ -7,25 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import write_file
 from graphnetz._core.text import names
 from graphnetz.records.analysis import INTERVAL_WORDS, TEST_WORDS
+from graphnetz.records.task_info import REPLICATION_WORDS
 from graphnetz.report import escape, latex
 from graphnetz.report.bibliography import bibtex, dataset_key, model_key
+from graphnetz.report.page import render_text
 from graphnetz.report.provenance import training
-from graphnetz.report.style import figure_files, lean_fonts
-from graphnetz.report.write import figure_plans, no_collector, pairwise_tex
+from graphnetz.report.write import figure_plans, pairwise_tex, write_figures
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
 
-_SEED = {
-    "init": "a seed varies the initialisation on one fixed split",
-    "resplit": "a seed draws a new random split",
-    "fold": "a seed takes one fold",
-    "regenerate": "a seed draws fresh data from the generator",
-    "unknown": "what a seed varies was not stated",
-}
 _CITED = {"t": "student1908", "wilcoxon": "wilcoxon1945", "corrected_t": "nadeau2003"}
 _PROTOCOL = ("optimiser", "lr", "weight_decay", "epochs", "hidden_channels", "batch_size", "selection", "patience")
 
@@ -46,13 +40,8 @@ def write_paper(
         "paper.tex": _document(report),
     }
     for name, text in texts.items():
-        with atomic_write(folder / name) as stream:
-            stream.write(text)
-    for plan in figure_plans(report.analysis):
-        with lean_fonts(), no_collector():
-            data = figure_files(plan.draw()[0], formats=("pdf",))["pdf"]
-        with atomic_write(folder / "figures" / f"{plan.name}.pdf", "wb") as stream:
-            stream.write(data)  # type: ignore[arg-type]
+        write_file(folder / name, text)
+    write_figures(report.analysis, folder / "figures", formats=("pdf",))
     return folder
 
 
@@ -79,42 +68,26 @@ def methods_tex(report: BenchmarkReport, datasets: Mapping[str, tuple[str, str]]
     keys = set(test_keys(report))
     models = [_cited(model, model_key(model)) for model in table.models]
     tasks = [_cited(task, dataset_key(datasets[task][0]) if task in datasets else None) for task in table.tasks]
-    test = TEST_WORDS.get(report.pairwise_method, report.pairwise_method)
-    interval = escape.latex(INTERVAL_WORDS.get(report.ci_method, report.ci_method))
-    lines = [
-        f"We trained {len(models)} models ({_joined(models)}) on {len(tasks)} tasks ({_joined(tasks)}) with "
-        f"{report.analysis.grid.seeds} per cell ({escape.latex(_seeds(table.seeds))}).",
-        *_replication(report),
-        *_protocol(training(report.config)),
-        _finished(report),
-        f"We report means with 95\\,\\% {interval} intervals over seeds.",
-    ]
-    if report.analysis.comparisons:
-        cite = f"~\\cite{{{_CITED[report.pairwise_method]}}}" if report.pairwise_method in _CITED else ""
-        lines.append(
-            f"Models were compared within a task by the {escape.latex(test)} test{cite} on differences paired by seed, "
-            "with Holm's correction~\\cite{holm1979} over the comparisons of the task at level 0.05."
-        )
-    if "nadeau2003" in keys:
-        lines.append(
-            "Where runs share training data, the corrected resampled $t$-test~\\cite{nadeau2003} decides instead."
-        )
-    if "friedman1937" in keys:
-        extra = "~\\cite{friedman1937,iman1980}" if "iman1980" in keys else "~\\cite{friedman1937}"
-        lines.append(
-            f"Across tasks, seed means were ranked per task and tested by Friedman's test{extra}; Nemenyi's critical "
-            "difference is read only after a rejection~\\cite{demsar2006}."
-        )
-    return "% Made from the run itself; edit the words, not the numbers.\n" + "\n".join(lines) + "\n"
+    return render_text(
+        "methods.tex",
+        models=models,
+        tasks=tasks,
+        seeds_per_cell=report.analysis.grid.seeds,
+        seeds=escape.latex(_seeds(table.seeds)),
+        settings=[*_replication(report), *_protocol(training(report.config))],
+        total=len(report.results),
+        failed=len(report.failures),
+        interval=escape.latex(INTERVAL_WORDS.get(report.ci_method, report.ci_method)),
+        compared=bool(report.analysis.comparisons),
+        test=escape.latex(TEST_WORDS.get(report.pairwise_method, report.pairwise_method)),
+        cited=_CITED.get(report.pairwise_method),
+        keys=keys,
+    )
 
 
 def _cited(name: str, key: str | None) -> str:
     text = escape.latex(name, width=60)
     return f"{text}~\\cite{{{key}}}" if key else text
-
-
-def _joined(items: Sequence[str]) -> str:
-    return " and ".join(items) if len(items) < 3 else ", ".join(items[:-1]) + " and " + items[-1]
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -127,8 +100,11 @@ def _replication(report: BenchmarkReport) -> list[str]:
     for task, info in report.task_info.items():
         groups.setdefault(info.replication, []).append(task)
     if len(groups) == 1:
-        return [f"On every task {_SEED[next(iter(groups))]}."]
-    return [f"On {escape.latex(names(tasks, most=12), width=900)} {_SEED[kind]}." for kind, tasks in groups.items()]
+        return [f"On every task {REPLICATION_WORDS[next(iter(groups))]['seed']}."]
+    return [
+        f"On {escape.latex(names(tasks, most=12), width=900)} {REPLICATION_WORDS[kind]['seed']}."
+        for kind, tasks in groups.items()
+    ]
 
 
 def _protocol(protocols: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -153,13 +129,6 @@ def _settings(values: Mapping[str, Any]) -> str:
     return escape.latex(text, width=900)
 
 
-def _finished(report: BenchmarkReport) -> str:
-    failed, total = len(report.failures), len(report.results)
-    if not failed:
-        return f"All {total} cells finished."
-    return f"Of {total} cells {failed} failed and are missing from the means."
-
-
 FIGURE_WORDS = {
     "critical_difference": "Mean ranks over tasks; lower is better. Models joined by a bar cannot be told apart.",
     "dashboard": "Means with 95 % intervals over seeds, one panel per task.",
@@ -172,26 +141,6 @@ FIGURE_WORDS = {
 
 
 def _document(report: BenchmarkReport) -> str:
-    fit = "width=\\linewidth,height=0.82\\textheight,keepaspectratio"
-    figures = "\n".join(
-        f"\\begin{{figure}}\\centering\\includegraphics[{fit}]{{figures/{plan.name}.pdf}}\n"
-        f"\\caption{{{escape.latex(FIGURE_WORDS[plan.name], width=400)}}}\\label{{fig:{plan.name.replace('_', '-')}}}"
-        "\\end{figure}"
-        for plan in figure_plans(report.analysis)
-    )
-    return f"""\\documentclass{{article}}
-\\usepackage[T1]{{fontenc}}\\usepackage[utf8]{{inputenc}}\\usepackage{{textcomp}}
-\\IfFileExists{{lmodern.sty}}{{\\usepackage{{lmodern}}}}{{}}
-\\usepackage{{booktabs,longtable,graphicx}}\\usepackage[table]{{xcolor}}\\usepackage[landscape,margin=2cm]{{geometry}}
-\\begin{{document}}
-\\section*{{Methods}}
-\\input{{methods.tex}}
-\\input{{results.tex}}
-\\input{{pairwise.tex}}
-{figures}
-\\clearpage
-\\bibliographystyle{{plain}}
-\\bibliography{{references}}
-\\nocite{{*}}
-\\end{{document}}
-"""
+    """Return a document that inputs the other files, to look at them together."""
+    names = [plan.name for plan in figure_plans(report.analysis)]
+    return render_text("paper.tex", figures=[(name, escape.latex(FIGURE_WORDS[name], width=400)) for name in names])

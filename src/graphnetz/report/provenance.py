@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphnetz.records import Table
-from graphnetz.report.jsonio import jsonable
+from graphnetz.report.jsonio import flat, jsonable
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
@@ -114,18 +114,8 @@ def _protocols(protocols: Mapping[str, Mapping[str, Any]]) -> Table:
 def _key_values(values: Mapping[str, Any], *, ours: bool = False) -> Table:
     """Keys of ours are shown as words; names of tasks and packages stay as they are. Values are texts, all aligned."""
     word = _ours if ours else str
-    return Table(("Key", "Value"), tuple((word(key), _text(value)) for key, value in _leaves(values)))
-
-
-def _leaves(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    out: list[tuple[str, Any]] = []
-    for key, value in values.items():
-        name = f"{above}{key}"
-        if isinstance(value, Mapping):
-            out += _leaves(value, f"{name}: ")
-        elif value is not None:
-            out.append((name, value))
-    return out
+    leaves = flat(values, ": ").items()
+    return Table(("Key", "Value"), tuple((word(key), _text(value)) for key, value in leaves if value is not None))
 
 
 def _ours(key: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphnetz._core.errors import UsageError, unknown_name
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import write_file
 from graphnetz.analysis import across_tasks, power, scores
 from graphnetz.analysis import ranking as ranks
 from graphnetz.analysis.analysis import Analysis, analyse
@@ -856,7 +856,7 @@ class BenchmarkReport:
         """
         text = jsonio.dump(self, histories=histories)
         if path is not None:
-            _store(path, text)
+            write_file(path, text)
         return text
 
     def frame(self, what: str = "cells", *, library: str = "pandas") -> Any:
@@ -980,7 +980,7 @@ class BenchmarkReport:
         """
         grid = self.grid(ci, method, tie_rule=tie_rule)
         text = latex.summary_latex(grid, bold_best=bold_best, pretty=pretty_tasks, caption=caption, label=label)
-        return _store(path, text)
+        return write_file(path, text)
 
     def pairwise_to_latex(
         self,
@@ -1021,7 +1021,7 @@ class BenchmarkReport:
         text = latex.pairwise_latex(
             pairs, alpha=alpha, family=family, pretty=pretty_tasks, caption=caption, label=label
         )
-        return _store(path, text)
+        return write_file(path, text)
 
     # Figures
 
@@ -1240,10 +1240,3 @@ class BenchmarkReport:
 
     def _repr_html_(self) -> str:
         return render_fragment(self.grid(), self.verdicts())
-
-
-def _store(path: str | Path, text: str) -> Path:
-    target = Path(path)
-    with atomic_write(target) as stream:
-        stream.write(text)
-    return target

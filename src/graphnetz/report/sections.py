@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from graphnetz._core.errors import DataError
-from graphnetz._core.paths import atomic_write, slug
+from graphnetz._core.paths import slug, write_file
 from graphnetz.records import Section
 from graphnetz.report.jsonio import jsonable
 
@@ -31,9 +31,7 @@ def write_section(folder: str | Path, section: Section) -> Path:
     if len(text.encode()) > MAX_BYTES:
         raise DataError(f"Section {section.name!r} is larger than {MAX_BYTES >> 20} MB. Leave rows out of its tables.")
     path = Path(folder) / FOLDER / f"{_file_name(section.name)}.json"
-    with atomic_write(path) as stream:
-        stream.write(text)
-    return path
+    return write_file(path, text)
 
 
 def _file_name(name: str) -> str:

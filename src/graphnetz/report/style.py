@@ -19,8 +19,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from graphnetz._core.errors import UsageError
-from graphnetz._core.paths import atomic_write
-from graphnetz.report.colours import INK
+from graphnetz._core.paths import write_file
 from graphnetz.report.fonts import lean_family
 
 # Okabe and Ito (2008), its yellow darkened to be readable on white, then three of Paul Tol's muted set.
@@ -42,38 +41,9 @@ _HATCHES = ("", "///", "...", "xxx")
 
 DPI = 150.0
 
-STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs everywhere
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "axes.titleweight": "bold",
-    "axes.labelsize": 9.0,
-    "axes.edgecolor": "#888888",
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": False,
-    "grid.color": "#E2E2E2",
-    "grid.linewidth": 0.7,
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "text.color": INK,
-    "text.usetex": False,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "figure.facecolor": "white",
-    "figure.dpi": 100.0,
-    "savefig.dpi": DPI,
-    "savefig.bbox": "tight",
-    "savefig.pad_inches": 0.08,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "graphnetz",
-    "svg.fonttype": "path",
-}
+STYLE: dict[Any, Any] = dict(
+    mpl.rc_params_from_file(Path(__file__).with_name("figures.mplstyle"), use_default_template=False)
+)
 
 _METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -247,7 +217,5 @@ def save_figure(
     for fmt in wanted:
         data = figure_bytes(fig, fmt, dpi=dpi, tight=tight)
         file = target.with_name(f"{target.name}.{fmt}")
-        with atomic_write(file, "wb") as stream:
-            stream.write(data)  # type: ignore[arg-type]
-        written.append(file)
+        written.append(write_file(file, data))
     return written

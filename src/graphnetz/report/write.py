@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import write_file
 from graphnetz.records import Section
 from graphnetz.report import frames, latex, plots
 from graphnetz.report.jsonio import dump, jsonable
@@ -35,8 +35,7 @@ def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool =
     # What the report holds is newer than a file of the same name: files are read when a report is made.
     sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
     for name, text in report_texts(report, sections, folder=out).items():
-        with atomic_write(out / name) as stream:
-            stream.write(text)
+        write_file(out / name, text)
     # The page draws its own charts: it is there seconds before the figures for papers and slides are.
     if figures:
         write_figures(report.analysis, out / "figures")
@@ -96,14 +95,13 @@ MAX_CURVES = 60
 """What a figure holds before it is neither readable nor quick to draw; tables hold everything."""
 
 
-def write_figures(analysis: Analysis, folder: Path) -> None:
+def write_figures(analysis: Analysis, folder: Path, *, formats: Sequence[str] = ("png", "pdf")) -> None:
     """Write every figure as PDF and PNG."""
     for plan in figure_plans(analysis):
         with lean_fonts(), no_collector():
-            files = figure_files(plan.draw()[0])
+            files = figure_files(plan.draw()[0], formats=formats)
         for fmt, data in files.items():
-            with atomic_write(folder / f"{plan.name}.{fmt}", "wb") as stream:
-                stream.write(data)  # type: ignore[arg-type]
+            write_file(folder / f"{plan.name}.{fmt}", data)
 
 
 @contextmanager

@@ -133,18 +133,14 @@ def minimum_detectable_effect(
         return math.nan
     if sd == 0:
         return 0.0
+
+    def excess(effect: float) -> float:
+        return _power(effect, sd, n, alpha, test_ratio) - power
+
     high = sd
-    while _power(high, sd, n, alpha, test_ratio) < power:
+    while excess(high) < 0:
         high *= 2
-    return float(
-        optimize.brentq(
-            lambda effect: _power(effect, sd, n, alpha, test_ratio) - power,
-            0.0,
-            high,
-            xtol=1e-14 * high,
-            rtol=1e-12,
-        )
-    )
+    return float(optimize.brentq(excess, 0.0, high, xtol=1e-14 * high, rtol=1e-12))
 
 
 def seeds_needed(
@@ -288,30 +284,13 @@ def power_analysis(
     sd = float(d.std(ddof=1))
     low, high = sd_interval(d, level)
     ends = (sd, low, high)
-    powers = [power(effect, s, d.size, alpha=alpha, test_ratio=test_ratio) for s in ends]
+    # The larger the spread, the lower the power.
+    powers = [power(effect, s, d.size, alpha=alpha, test_ratio=test_ratio) for s in (sd, high, low)]
     options = {"alpha": alpha, "power": target, "test_ratio": test_ratio}
     mdes = [minimum_detectable_effect(s, d.size, **options) for s in ends]
     seeds = [seeds_needed(effect, s, max_n=max_n, **options) for s in ends]
     reason = "" if seeds[0] is not None else f"no number of seeds up to {max_n} reaches power {target} at this effect"
-    return PowerResult(
-        effect=effect,
-        alpha=alpha,
-        target=target,
-        n=d.size,
-        sd=sd,
-        sd_low=low,
-        sd_high=high,
-        power=powers[0],
-        power_low=powers[2],
-        power_high=powers[1],
-        mde=mdes[0],
-        mde_low=mdes[1],
-        mde_high=mdes[2],
-        seeds=seeds[0],
-        seeds_low=seeds[1],
-        seeds_high=seeds[2],
-        reason=reason,
-    )
+    return PowerResult(effect, alpha, target, d.size, *ends, *powers, *mdes, *seeds, reason)
 
 
 def _power(effect: float, sd: float, n: int, alpha: float, test_ratio: float) -> float:

@@ -270,22 +270,10 @@ def friedman(
     small = n < 10 or k < 5
     p_permutation = _friedman_permutation(table, permutations, seed) if small else math.nan
     p = p_permutation if small else p_f
-    return FriedmanResult(
-        n,
-        k,
-        means,
-        chi2,
-        float(special.chdtrc(k - 1, chi2)),
-        chi2_ties,
-        float(special.chdtrc(k - 1, chi2_ties)),
-        f,
-        p_f,
-        p_permutation,
-        p,
-        p <= alpha,
-        alpha,
-        "permutation" if small else "f",
-    )
+    p_chi2, p_ties = (float(special.chdtrc(k - 1, value)) for value in (chi2, chi2_ties))
+    decided_by = "permutation" if small else "f"
+    forms = (chi2, p_chi2, chi2_ties, p_ties, f, p_f, p_permutation)
+    return FriedmanResult(n, k, means, *forms, p, p <= alpha, alpha, decided_by)
 
 
 def nemenyi(mean_ranks: npt.ArrayLike, n: int, *, alpha: float = 0.05) -> NemenyiResult:

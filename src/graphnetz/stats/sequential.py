@@ -224,21 +224,12 @@ def _describe(
         return SequentialComparison(decision, 0, 0, nan, -math.inf, math.inf, nan, nan, nan, nan, False, False)
     seen = row[: state.plan[look - 1]]
     mean, low, high = repeated_interval(seen, state.levels[look - 1, -1], test_ratio=ratio)
-    return SequentialComparison(
-        decision,
-        look,
-        int(np.isfinite(seen).sum()),
-        mean,
-        low,
-        high,
-        p,
-        float(state.used[0, index]),
-        p_equivalence,
-        float(state.used_equivalence[0, index]) if not math.isnan(p_equivalence) else math.nan,
-        different,
-        equivalent,
-        _why(seen, futile=futile) if decision == "undecided" else "",
-    )
+    asked = not math.isnan(p_equivalence)
+    found = (p, float(state.used[0, index]))
+    found += (p_equivalence, float(state.used_equivalence[0, index]) if asked else math.nan)
+    why = _why(seen, futile=futile) if decision == "undecided" else ""
+    n = int(np.isfinite(seen).sum())
+    return SequentialComparison(decision, look, n, mean, low, high, *found, different, equivalent, why)
 
 
 def _why(seen: Floats, *, futile: bool) -> str:

@@ -114,13 +114,5 @@ def _group(
 def _values(axes: Axes, at: Any, mean: Any, error: Any, *, rotate: bool) -> None:
     for x, y, high in zip(at, mean, error[1], strict=True):
         if np.isfinite(y):
-            axes.annotate(
-                number(float(y)),
-                (x, y + (high if np.isfinite(high) else 0.0)),
-                xytext=(0, 3),
-                textcoords="offset points",
-                ha="center",
-                va="bottom",
-                fontsize=7,
-                rotation=90 if rotate else 0,
-            )
+            top = y + (high if np.isfinite(high) else 0.0)
+            base.value_above(axes, number(float(y)), (x, top), gap=3, fontsize=7, rotation=90 if rotate else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +17,12 @@ from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import escape
 from graphnetz.report.style import Look, new_figure
 
-ARROW = {True: "↑", False: "↓"}
 MARGINS = {"w_pad": 0.12, "h_pad": 0.08}
 
 
 def metric_label(row: TaskRow) -> str:
     """Metric with an arrow towards better: ``Test accuracy ↑``."""
-    return f"{escape.plot(row.metric)} {ARROW[row.greater_is_better]}"
+    return f"{escape.plot(row.metric)} {row.arrow}"
 
 
 def panel_grid(n: int, *, max_cols: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
@@ -42,9 +42,8 @@ def own_axes(ax: Axes | None, *, width: float, height: float) -> tuple[Figure, A
         while not isinstance(figure, Figure):  # axes inside a subfigure
             figure = figure.figure  # type: ignore[union-attr]
         return figure, ax
-    figure = new_figure(width, height)
-    figure.set_layout_engine("constrained", **MARGINS)
-    return figure, figure.add_subplot()
+    figure, (axes,) = panel_grid(1, max_cols=1, width=width, height=height)
+    return figure, axes
 
 
 def message(text: str) -> tuple[Figure, Axes]:
@@ -64,6 +63,11 @@ def interval_of(cells: Sequence[CellView]) -> tuple[npt.NDArray[np.float64], npt
     """Means ``[n]`` and distances to the interval bounds ``[2, n]``; no interval is NaN."""
     mean, low, high = np.array([(c.mean, c.low, c.high) for c in cells], dtype=float).reshape(-1, 3).T
     return mean, np.vstack([mean - low, high - mean]).clip(min=0.0)
+
+
+def value_above(axes: Axes, text: str, at: tuple[float, float], *, gap: float, **look: Any) -> None:
+    """Write a value ``gap`` points above the place it belongs to."""
+    axes.annotate(text, at, xytext=(0, gap), textcoords="offset points", ha="center", va="bottom", **look)
 
 
 def drawn_models(rows: Sequence[TaskRow], grid: Grid) -> list[int]:

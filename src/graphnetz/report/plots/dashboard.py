@@ -61,13 +61,11 @@ def _panel(axes: Axes, row: TaskRow, grid: Grid, looks: list[Look], *, annotate:
         if not annotate:
             continue
         top = cell.high if np.isfinite(cell.high) else cell.mean
-        axes.annotate(
+        base.value_above(
+            axes,
             number(cell.mean) + {"best": "*", "tied": "="}.get(cell.mark, ""),
             (place, max(top, 0.0)),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
+            gap=2,
             fontsize=6.3,
             fontweight="bold" if cell.mark == "best" else "normal",
             rotation=90 if len(models) > 5 else 0,
