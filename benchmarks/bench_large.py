@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from graphnetz.benchmark import run_benchmark
 from graphnetz.datasets import task_from_dataset
-from graphnetz.datasets.generators.large import large_sbm
+from large_graphs import large_sbm
 
 DEGREE = 20
 RESULTS = Path(__file__).parent / "results" / "large.jsonl"

@@ -27,7 +27,6 @@ from graphnetz.datasets.sources import base
 from graphnetz.datasets.sources.base import Built, RawFile, cached
 from graphnetz.datasets.sources.container import read_container, write_container
 from graphnetz.datasets.sources.mirror import make_mirror
-from graphnetz.datasets.sources.network_repository import network_repository
 from graphnetz.datasets.sources.netz import Network, Netz, network_data
 from graphnetz.datasets.sources.planetoid import planetoid
 from graphnetz.datasets.sources.pyg import process_with, pyg_dataset
@@ -197,7 +196,6 @@ def test_names_cannot_leave_the_root(tmp_path, name):
         lambda: Netz(tmp_path, name, "n"),
         lambda: Netz(tmp_path, "d", name),
         lambda: tu_dataset(tmp_path, name),
-        lambda: network_repository(tmp_path, name),
     ):
         with pytest.raises(UsageError):
             call()
@@ -237,30 +235,6 @@ def test_netz_is_a_pyg_dataset_with_transforms(site, tmp_path, monkeypatch):
     assert dataset[0].feature_rule == "identity"
     assert base.rule_for(8192) == "identity"
     assert base.rule_for(8193) == "degree"
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "nodes", "pairs"),
-    [
-        ("net.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n5 5 3\n2 1\n3 2\n4 1\n", 5, 3),
-        ("net.edges", "% bip\n1 2 0.5\n2 3 1.5\n", 3, 2),
-        ("net.edges", "0,1\n1,2\n2,0\n", 3, 3),
-    ],
-)
-def test_network_repository_formats(tmp_path, name, content, nodes, pairs):
-    (tmp_path / "NetworkRepository").mkdir()
-    (tmp_path / "NetworkRepository" / "net.zip").write_bytes(packed({name: content, "readme.html": "<html>"}))
-    dataset = network_repository(tmp_path / "root", "net", mirror=tmp_path)
-    assert dataset[0].num_nodes == nodes
-    assert dataset[0].num_edges == 2 * pairs
-
-
-def test_network_repository_refuses_ids_out_of_range(tmp_path):
-    (tmp_path / "NetworkRepository").mkdir()
-    bad = "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n3 1\n"
-    (tmp_path / "NetworkRepository" / "net.zip").write_bytes(packed({"net.mtx": bad}))
-    with pytest.raises(DataError, match="has 2 nodes"):
-        network_repository(tmp_path / "root", "net", mirror=tmp_path)
 
 
 def test_pyg_wrapper_never_downloads_and_names_what_is_missing(tmp_path, monkeypatch):

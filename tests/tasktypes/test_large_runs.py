@@ -13,7 +13,6 @@ from graphnetz._core.rng import training_context
 from graphnetz.benchmark import run_benchmark
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import task_from_dataset
-from graphnetz.datasets.generators.large import large_sbm
 from graphnetz.engine.config import load_config
 from graphnetz.engine.cost import footprint
 from graphnetz.engine.identity.keys import content_key
@@ -21,6 +20,7 @@ from graphnetz.engine.plan import GraphSize
 from graphnetz.models import MODELS
 from graphnetz.records import Protocol
 from graphnetz.tasktypes import TASK_TYPES
+from large_graphs import large_sbm
 
 SAMPLING = {"batch_nodes": 64, "fanouts": (5, 5)}
 
