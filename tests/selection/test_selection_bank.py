@@ -69,11 +69,14 @@ def test_shipped_values_of_adamic_adar_are_those_of_networkx(bank, family):
 def test_shipped_records_can_be_measured_again(bank, tmp_path):
     """The same plan gives the same graph, features and value; seconds differ with the machine."""
     spec = next(item for item in bank_graphs("node_cls") if dict(item.params).get("nodes") == 500)
-    chosen = [item for item in bank_space("node_cls") if item.method in ("LabelPropagation", "SGC")][:3]
+    chosen = [item for item in bank_space("node_cls") if item.method in ("LabelPropagation", "SGC")][:6]
     made = collect([Measurement(spec, item, "node_cls") for item in chosen], tmp_path, effort=Effort(backend="serial"))
     kept = {record.key: record for record in bank.records}
-    assert len(made) == 3
+    assert {record.configuration.method for record in made.records} == {"LabelPropagation", "SGC"}
     for record in made.records:
-        assert record.value == pytest.approx(kept[record.key].value, abs=0.02)  # two of 100 test nodes
+        # Of 100 test nodes: label propagation draws nothing; SGC's first weights are another draw than those of the
+        # first edition, which kept them in a layer of its own.
+        slack = 0.0 if record.configuration.method == "LabelPropagation" else 0.05
+        assert record.value == pytest.approx(kept[record.key].value, abs=slack)
     stored = bank.graphs[spec.name].features
     np.testing.assert_allclose(stored, meta_features(spec.build(), FEATURE_SET), rtol=1e-6, atol=1e-9)
