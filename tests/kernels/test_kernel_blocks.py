@@ -103,7 +103,7 @@ def graphs_of(count=14):
 def test_evaluation_in_one_batch_equals_one_batch_per_graph(model, monkeypatch):
     task = TASK_TYPES["graph_cls"]
     with training_context(0, dtype="float64"):
-        split = task.split(graphs_of(), 0)
+        split = task.split(graphs_of(40), 0)
         built = MODELS[model].build("graph_cls", split.dims, 4).double()
         together = evaluate(task, built, split)
         assert len(evaluation_batches(split, "test")) == 1

@@ -97,3 +97,11 @@ def test_mask_is_a_function_of_the_seed():
 def test_wrong_probability_is_refused():
     with pytest.raises(UsageError, match="0 to 1"):
         gk.dropout(torch.ones(2), 1.5)
+
+
+def test_the_first_rows_of_sparse_features_are_cut_out_once():
+    x = torch.zeros(6, 40)
+    x[torch.arange(6), torch.arange(6) * 3] = torch.arange(1.0, 7.0)
+    sparse = gk.SparseFeatures.from_dense(x)
+    assert torch.equal(sparse.first(4).to_dense(), x[:4])
+    assert sparse.first(4) is sparse.first(4)

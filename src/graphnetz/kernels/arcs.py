@@ -7,9 +7,7 @@ the same numbers to rounding. A backward pass that must itself be differentiated
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -25,10 +23,7 @@ Context = Any
 Gradients = tuple[Tensor | None, ...]
 
 
-@functools.cache
-def _ops() -> ModuleType:
-    runtime.ops()  # makes sure that compiled code has a place to live
-    return importlib.import_module("graphnetz.kernels.numba_arcs")
+_ops = functools.partial(runtime.ops, "numba_arcs")
 
 
 def _ends(edge_index: Tensor) -> tuple[Any, Any]:

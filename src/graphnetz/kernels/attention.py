@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -118,87 +119,34 @@ class _Gat(Function):
 
 
 class _Dot(Function):
+    """``edges`` and what is asked of them (``p``) are None where the arcs have no attributes."""
+
     @staticmethod
     def forward(
         ctx: Context,
         structure: Structure,
         scale: float,
         mask: Tensor | None,
+        edges: Tensor | None,
         q: Tensor,
         k: Tensor,
         v: Tensor,
+        p: Tensor | None,
         base: Tensor | None,
-    ) -> Tensor:
-        scores = q.new_empty(structure.num_arcs, q.size(1))
-        query = array(q)
-        ops().sddmm(structure.indptr, structure.indices, query, array(k), query.dtype.type(scale), scores.numpy())
-        ops().softmax_shift(structure.indptr, scores.numpy())
-        out, alpha, kept = _attend(structure, scores, v, mask, base)
-        ctx.structure, ctx.scale, ctx.mask = structure, scale, mask
-        ctx.state = alpha, kept
-        ctx.save_for_backward(q, k, v, base)
-        return out
-
-    @staticmethod
-    def backward(ctx: Context, *grads: Tensor) -> Gradients:
-        (grad,) = grads
-        s: Structure = ctx.structure
-        q, k, v, base = ctx.saved_tensors
-        g_base = base_gradient(base, grad) if ctx.needs_input_grad[6] else None
-        if torch.is_grad_enabled():
-
-            def again(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-                return plain.dot_attention(s, a, b, c, scale=ctx.scale, mask=ctx.mask)
-
-            found = plain.differentiable_gradients(again, (q, k, v), ctx.needs_input_grad[3:6], grad)
-            return None, None, None, *found, g_base
-        alpha, kept = ctx.state
-        dense = array(grad)
-        scores = _score_gradient(s, dense, array(v), alpha, ctx.mask).mul_(ctx.scale)
-        g_q, g_k, g_v = (torch.empty(t.shape, dtype=t.dtype) for t in (q, k, v))
-        ops().aggregate_heads(
-            s.indptr, s.indices, s.identity, scores.numpy(), array(k), base_rows(None, k), g_q.numpy()
-        )
-        if not any(ctx.needs_input_grad[4:6]):  # constant features serve as keys and values
-            return None, None, None, g_q, None, None, g_base
-        indptr, indices, position = s.transpose
-        ops().aggregate_heads_twice(
-            indptr,
-            indices,
-            position,
-            scores.numpy(),
-            array(q),
-            g_k.numpy(),
-            kept.numpy(),
-            dense,
-            g_v.numpy(),
-        )
-        return None, None, None, g_q, g_k, g_v, g_base
-
-
-class _EdgedDot(Function):
-    @staticmethod
-    def forward(
-        ctx: Context,
-        structure: Structure,
-        scale: float,
-        mask: Tensor | None,
-        edges: Tensor,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        p: Tensor,
-        base: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:
-        s, query, own = structure, array(q), array(edges)
-        scores, extra = (q.new_empty(s.num_arcs, q.size(1)) for _ in range(2))
-        ops().sddmm(s.indptr, s.indices, query, array(k), query.dtype.type(scale), scores.numpy())
-        ops().sddmm(s.indptr, s.identity, array(p), own, query.dtype.type(scale), extra.numpy())
-        scores += extra
+    ) -> tuple[Tensor, Tensor | None]:
+        s, query, mixed = structure, array(q), None
+        factor = query.dtype.type(scale)
+        scores = q.new_empty(s.num_arcs, q.size(1))
+        ops().sddmm(s.indptr, s.indices, query, array(k), factor, scores.numpy())
+        if edges is not None and p is not None:
+            extra = torch.empty_like(scores)
+            ops().sddmm(s.indptr, s.identity, array(p), array(edges), factor, extra.numpy())
+            scores += extra
         ops().softmax_shift(s.indptr, scores.numpy())
         out, alpha, kept = _attend(s, scores, v, mask, base)
-        mixed = p.new_empty(p.shape)
-        ops().aggregate_heads(s.indptr, s.identity, s.identity, kept.numpy(), own, base_rows(None, p), mixed.numpy())
+        if edges is not None and p is not None:
+            mixed, start = p.new_empty(p.shape), base_rows(None, p)
+            ops().aggregate_heads(s.indptr, s.identity, s.identity, kept.numpy(), array(edges), start, mixed.numpy())
         ctx.structure, ctx.scale, ctx.mask, ctx.state = structure, scale, mask, (alpha, kept)
         ctx.save_for_backward(edges, q, k, v, p, base)
         return out, mixed
@@ -207,31 +155,38 @@ class _EdgedDot(Function):
     def backward(ctx: Context, *grads: Tensor) -> Gradients:
         s: Structure = ctx.structure
         edges, q, k, v, p, base = ctx.saved_tensors
-        needs = ctx.needs_input_grad
+        needs, nothing = ctx.needs_input_grad, (None,) * 4
         g_base = base_gradient(base, grads[0]) if needs[8] else None
         if torch.is_grad_enabled():
-            again = functools.partial(plain.edged_dot_attention, s, edges, scale=ctx.scale, mask=ctx.mask)
-            found = plain.differentiable_gradients(again, (q, k, v, p), needs[4:8], grads)
-            return None, None, None, None, *found, g_base
+            options = {"scale": ctx.scale, "mask": ctx.mask}
+            if edges is None:
+                plainly = functools.partial(plain.dot_attention, s, **options)
+                found = plain.differentiable_gradients(plainly, (q, k, v), needs[4:7], grads[0])
+                return *nothing, *found, None, g_base
+            again = functools.partial(plain.edged_dot_attention, s, edges, **options)
+            return *nothing, *plain.differentiable_gradients(again, (q, k, v, p), needs[4:8], grads), g_base
         alpha, kept = ctx.state
-        dense, mixed, own = array(grads[0]), array(grads[1]), array(edges)
-        extra = torch.empty_like(alpha)
-        ops().sddmm(s.indptr, s.identity, mixed, own, dense.dtype.type(1), extra.numpy())
+        dense, extra, g_p = array(grads[0]), None, None
+        if edges is not None:
+            extra = torch.empty_like(alpha)
+            ops().sddmm(s.indptr, s.identity, array(grads[1]), array(edges), dense.dtype.type(1), extra.numpy())
         scores = _score_gradient(s, dense, array(v), alpha, ctx.mask, extra).mul_(ctx.scale)
-        g_q, g_k, g_v, g_p = (torch.empty(t.shape, dtype=t.dtype) for t in (q, k, v, p))
+        g_q, g_k, g_v = (torch.empty(t.shape, dtype=t.dtype) for t in (q, k, v))
         rows = functools.partial(ops().aggregate_heads, s.indptr)
         rows(s.indices, s.identity, scores.numpy(), array(k), base_rows(None, k), g_q.numpy())
-        rows(s.identity, s.identity, scores.numpy(), own, base_rows(None, p), g_p.numpy())
+        if edges is not None:
+            g_p = torch.empty(p.shape, dtype=p.dtype)
+            rows(s.identity, s.identity, scores.numpy(), array(edges), base_rows(None, p), g_p.numpy())
         if not any(needs[5:7]):  # constant features serve as keys and values
-            return None, None, None, None, g_q, None, None, g_p, g_base
+            return *nothing, g_q, None, None, g_p, g_base
         ops().aggregate_heads_twice(
             *s.transpose, scores.numpy(), array(q), g_k.numpy(), kept.numpy(), dense, g_v.numpy()
         )
-        return None, None, None, None, g_q, g_k, g_v, g_p, g_base
+        return *nothing, g_q, g_k, g_v, g_p, g_base
 
 
 _gat = cast(Apply, _Gat.apply)
-_dot = cast(Apply, _Dot.apply)
+_dot = cast("Callable[..., tuple[Tensor, Tensor]]", _Dot.apply)
 
 
 def gat_attention(
@@ -269,7 +224,7 @@ def dot_attention(
     ``mask`` and ``base`` as in `gat_attention`; ``scale`` is the inverse root of the channels if not given.
     """
     factor = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
-    return _dot(structure, factor, mask, query, key, value, base)
+    return _dot(structure, factor, mask, None, query, key, value, None, base)[0]
 
 
 def edged_dot_attention(
@@ -289,5 +244,4 @@ def edged_dot_attention(
     ``edges`` ``[arcs, heads, width]`` in CSR order is constant; ``asked`` is ``[destinations, heads, width]``; the rest
     is as in `dot_attention`.
     """
-    found = _EdgedDot.apply(structure, scale, mask, edges, query, key, value, asked, base)  # type: ignore[no-untyped-call]
-    return cast("tuple[Tensor, Tensor]", found)
+    return _dot(structure, scale, mask, edges, query, key, value, asked, base)

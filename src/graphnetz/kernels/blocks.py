@@ -6,9 +6,7 @@ Sorting, transposing and weighing happen once for all graphs; a batch only copie
 from __future__ import annotations
 
 import functools
-import importlib
 from functools import cached_property
-from types import ModuleType
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -25,10 +23,7 @@ from graphnetz.kernels.structure import IntArray, Kind, Structure, remember_stru
 LongArray = npt.NDArray[np.int64]
 
 
-@functools.cache
-def _ops() -> ModuleType:
-    runtime.ops()  # makes sure that compiled code has a place to live
-    return importlib.import_module("graphnetz.kernels.numba_blocks")
+_ops = functools.partial(runtime.ops, "numba_blocks")
 
 
 class BlockBatch(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -14,15 +14,6 @@ from graphnetz._core.errors import UsageError
 from graphnetz.kernels.functions import Apply
 from graphnetz.kernels.runtime import ops, usable, uses_torch_stream
 from graphnetz.kernels.structure import Structure
-
-T = TypeVar("T")
-
-
-class Droppable(Protocol):
-    """Features that know how to drop their own values."""
-
-    def dropout(self: T, p: float, *, training: bool = True) -> T:
-        """Return the features after dropout."""
 
 
 class _Drop:

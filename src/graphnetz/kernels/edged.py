@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from graphnetz.kernels import narrow
-from graphnetz.kernels.attention import edged_dot_attention, gat_attention
+from graphnetz.kernels.attention import edged_dot_attention
 from graphnetz.kernels.blocks import plain_segment_sum
 from graphnetz.kernels.drop import attention_mask
 from graphnetz.kernels.features import narrow_linear, shared_linears
@@ -54,29 +54,12 @@ def unfit(structure: Structure, x: Any, edge_attr: Tensor) -> str:
     return ""
 
 
-def gat_conv(conv: Conv, x: Tensor, structure: Structure, edge_attr: Tensor) -> Tensor:
-    """Return what a GATConv with edge attributes returns (Velickovic et al., 2018)."""
-    s = structure.with_self_loops if conv.add_self_loops else structure
+def gat_scores(conv: Conv, structure: Structure, edge_attr: Tensor) -> Tensor:
+    """What the attributes add to the attention scores of a GATConv, one row per arc in CSR order."""
     rows = (looped_attributes if conv.add_self_loops else arc_attributes)(structure, edge_attr)
-    shape = (conv.heads, conv.out_channels)
-    drops = conv.training and conv.dropout > 0.0
-    mask = attention_mask(s, conv.heads, conv.dropout, like=conv.lin.weight) if drops else None
-    base = conv.bias if conv.res is None else narrow_linear(x, conv.res.weight, conv.bias)
-    form = (conv.lin_edge.weight.view(*shape, -1) * conv.att_edge[0].unsqueeze(-1)).sum(1)
-    arcs, joined = rows @ form.t(), conv.concat or conv.heads == 1
-    if narrow.is_narrow(x, conv.out_channels):
-        return narrow.gat(conv, x, s, mask=mask, base=base, concat=joined, arcs=arcs)
-    nodes = narrow_linear(x, conv.lin.weight).view(-1, *shape)
-    vectors = conv.att_src[0], conv.att_dst[0]
-    out = gat_attention(
-        s, nodes, *vectors, slope=conv.negative_slope, mask=mask, arcs=arcs, base=base if joined else None
-    )
-    return out.flatten(1) if joined else _averaged(out, base)
-
-
-def _averaged(heads: Tensor, base: Tensor | None) -> Tensor:
-    out = heads.mean(dim=1)
-    return out if base is None else out + base
+    weight = conv.lin_edge.weight.view(conv.heads, conv.out_channels, -1)
+    out: Tensor = rows @ (weight * conv.att_edge[0].unsqueeze(-1)).sum(1).t()
+    return out
 
 
 def transformer_conv(conv: Conv, x: Tensor, structure: Structure, edge_attr: Tensor) -> Tensor:
@@ -100,4 +83,6 @@ def transformer_conv(conv: Conv, x: Tensor, structure: Structure, edge_attr: Ten
         base=base if joined else None,
     )  # fmt: skip
     out = narrow.head_products(mixed, weight.transpose(1, 2), base=out)
-    return out.flatten(1) if joined else _averaged(out, base)
+    if joined:
+        return out.flatten(1)
+    return out.mean(dim=1) if base is None else out.mean(dim=1) + base

@@ -36,6 +36,7 @@ class SparseFeatures:
     def __init__(self, structure: Structure, values: Tensor) -> None:
         self.structure = structure
         self.values_tensor = values
+        self._first: dict[int, SparseFeatures] = {}
 
     @classmethod
     def from_dense(cls, x: Tensor) -> SparseFeatures:
@@ -87,6 +88,12 @@ class SparseFeatures:
         part = self.structure.restrict(np.asarray(index, dtype=np.int64), every)
         values = self.values_tensor[torch.from_numpy(np.asarray(part.parent_arcs))]
         return SparseFeatures(Structure(part.indptr, part.indices, part.order, part.num_src), values)
+
+    def first(self, count: int) -> SparseFeatures:
+        """Return the first rows, cut out and sorted once: a training pass asks for the same ones in every epoch."""
+        if count not in self._first:
+            self._first[count] = self.rows(np.arange(count))
+        return self._first[count]
 
     def dropout(self, p: float, *, training: bool = True) -> SparseFeatures:
         """Drop stored values with probability ``p``; zeros stay zeros whatever is drawn for them."""

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -57,7 +56,7 @@ def first_rows(x: Features, structure: Structure) -> Features:
     if structure.num_dst == structure.num_src:
         return x
     if isinstance(x, SparseFeatures):
-        return x.rows(np.arange(structure.num_dst))
+        return x.first(structure.num_dst)
     return x[: structure.num_dst]
 
 
@@ -137,8 +136,11 @@ def gat_conv(
 ) -> Tensor | str:
     """Return what a GATConv returns (Velickovic et al., 2018)."""
     del constant  # attention depends on the parameters: nothing to keep
+    arcs = None
     if edge_attr is not None:
-        return edged.unfit(structure, x, edge_attr) or edged.gat_conv(conv, dense_rows(x), structure, edge_attr)
+        if unfit := edged.unfit(structure, x, edge_attr):
+            return unfit
+        x, arcs = dense_rows(x), edged.gat_scores(conv, structure, edge_attr)
     s = structure.with_self_loops if conv.add_self_loops else structure
     drops = conv.training and conv.dropout > 0.0
     mask = attention_mask(s, conv.heads, conv.dropout, like=conv.lin.weight) if drops else None
@@ -146,10 +148,11 @@ def gat_conv(
     if conv.res is not None:
         base = linear_map(first_rows(x, structure), conv.res.weight, conv.bias)
     if narrow.is_narrow(x, conv.out_channels):
-        return narrow.gat(conv, cast(Tensor, x), s, mask=mask, base=base, concat=conv.concat or conv.heads == 1)
+        joined = conv.concat or conv.heads == 1
+        return narrow.gat(conv, cast(Tensor, x), s, mask=mask, base=base, concat=joined, arcs=arcs)
     nodes = linear_map(x, conv.lin.weight).view(-1, conv.heads, conv.out_channels)
     attend = functools.partial(
-        gat_attention, s, nodes, conv.att_src[0], conv.att_dst[0], slope=conv.negative_slope, mask=mask
+        gat_attention, s, nodes, conv.att_src[0], conv.att_dst[0], slope=conv.negative_slope, mask=mask, arcs=arcs
     )
     return combine_heads(attend, base, concat=conv.concat or conv.heads == 1)
 

@@ -8,9 +8,7 @@ products of the features with a small matrix per head. The numbers are the layer
 from __future__ import annotations
 
 import functools
-import importlib
 import math
-from types import ModuleType
 from typing import Any, cast
 
 import torch
@@ -26,10 +24,7 @@ from graphnetz.kernels.structure import Structure
 Conv = Any
 
 
-@functools.cache
-def _ops() -> ModuleType:
-    runtime.ops()  # makes sure that compiled code has a place to live
-    return importlib.import_module("graphnetz.kernels.numba_heads")
+_ops = functools.partial(runtime.ops, "numba_heads")
 
 
 def is_narrow(x: Any, channels: int) -> bool:

@@ -142,10 +142,10 @@ def usable(x: Any) -> bool:
 
 
 @functools.cache
-def ops() -> ModuleType:
-    """Import the compiled kernels, after making sure that their cache has a place to live."""
+def ops(module: str = "numba_ops") -> ModuleType:
+    """Import a module of compiled kernels, after making sure that their cache has a place to live."""
     _prepare_cache()
-    return importlib.import_module("graphnetz.kernels.numba_ops")
+    return importlib.import_module(f"graphnetz.kernels.{module}")
 
 
 def load(*dtypes: torch.dtype) -> None:

@@ -9,11 +9,9 @@ per layer.
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,17 +21,14 @@ from torch import Tensor
 
 from graphnetz._core.errors import UsageError
 from graphnetz.kernels.receptive import ReceptiveField
-from graphnetz.kernels.runtime import _prepare_cache
+from graphnetz.kernels.runtime import ops
 from graphnetz.kernels.structure import IntArray, Kind, Structure
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
 
-@functools.cache
-def _ops() -> ModuleType:
-    _prepare_cache()
-    return importlib.import_module("graphnetz.kernels.sampling_ops")
+_ops = functools.partial(ops, "sampling_ops")
 
 
 def load_sampling() -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv
 
+from graphnetz.models._two import TwoAttentions
 from graphnetz.models.spec import ALL, register_model
 
 
 @register_model(task_types=ALL)
-class GAT(torch.nn.Module):
+class GAT(TwoAttentions):
     """Two attention layers: ``heads`` concatenated, then one averaged; dropout on inputs, hidden and attention.
 
     Parameters
@@ -36,7 +36,7 @@ class GAT(torch.nn.Module):
     torch.Size([3, 2])
     """
 
-    level = "node"
+    activation = staticmethod(F.elu)
 
     def __init__(
         self,
@@ -47,24 +47,8 @@ class GAT(torch.nn.Module):
         dropout: float = 0.6,
         edge_dim: int | None = None,
     ) -> None:
-        super().__init__()
-        self.conv1 = GATConv(in_channels, hidden_channels, heads=heads, dropout=dropout, edge_dim=edge_dim)
-        self.conv2 = GATConv(
-            heads * hidden_channels, out_channels, heads=1, concat=False, dropout=dropout, edge_dim=edge_dim
-        )
-        self.dropout = dropout
-        self.edge_dim = edge_dim
+        super().__init__(GATConv, (in_channels, hidden_channels, out_channels), heads, dropout, edge_dim)
 
-    @property
-    def layers(self) -> tuple[torch.nn.Module, ...]:
-        """Convolutions in order; nothing else mixes nodes."""
-        return self.conv1, self.conv2
-
-    def forward(self, data: Data) -> Tensor:
-        """Return one row per node."""
-        options = {"edge_attr": data.edge_attr} if self.edge_dim else {}
-        x = F.dropout(data.x, self.dropout, self.training)
-        x = F.elu(self.conv1(x, data.edge_index, **options))
-        x = F.dropout(x, self.dropout, self.training)
-        out: Tensor = self.conv2(x, data.edge_index, **options)
-        return out
+    def inputs(self, data: Data) -> Tensor:
+        """The node features, some dropped in training."""
+        return F.dropout(data.x, self.dropout, self.training)

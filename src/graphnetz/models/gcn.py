@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from typing import Any
+
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
+from graphnetz.models._two import TwoConvolutions
 from graphnetz.models.spec import ALL, register_model
 
 
 @register_model(task_types=ALL)
-class GCN(torch.nn.Module):
+class GCN(TwoConvolutions):
     """Two graph convolutions with ReLU between them; edge weights are used where given.
 
     Parameters
@@ -32,24 +32,10 @@ class GCN(torch.nn.Module):
     torch.Size([3, 2])
     """
 
-    level = "node"
-
     def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.conv1 = GCNConv(in_channels, hidden_channels)
-        self.conv2 = GCNConv(hidden_channels, out_channels)
-        self.dropout = dropout
+        super().__init__(GCNConv(in_channels, hidden_channels), GCNConv(hidden_channels, out_channels), dropout)
 
-    @property
-    def layers(self) -> tuple[torch.nn.Module, ...]:
-        """Convolutions in order; nothing else mixes nodes."""
-        return self.conv1, self.conv2
-
-    def forward(self, data: Data) -> Tensor:
-        """Return one row per node."""
+    def options(self, data: Data) -> dict[str, Any]:
+        """The edge weights."""
         weight = data.get("edge_weight")
-        weight = None if weight is None else weight.reshape(-1)
-        x = F.relu(self.conv1(data.x, data.edge_index, weight))
-        x = F.dropout(x, self.dropout, self.training)
-        out: Tensor = self.conv2(x, data.edge_index, weight)
-        return out
+        return {} if weight is None else {"edge_weight": weight.reshape(-1)}

@@ -25,6 +25,13 @@ def _is_class(target: np.ndarray) -> bool:
     return target.ndim == 1 and np.issubdtype(target.dtype, np.integer)
 
 
+def _undirected(split: Split) -> sp.csr_matrix:
+    nodes, (row, col) = split.data.num_nodes, split.data.edge_index.numpy()
+    matrix = sp.csr_matrix((np.ones(row.size), (row, col)), shape=(nodes, nodes))
+    out: sp.csr_matrix = ((matrix + matrix.T) > 0).astype(float).tocsr()
+    return out
+
+
 @register_model(task_types={"node_cls", "graph_cls", "edge_cls", "graph_reg", "multi_reg"})
 class Majority:
     """The commonest class, the commonest value of each label, or the median target.
@@ -107,10 +114,7 @@ class Jaccard:
 
     def fit(self, split: Split, rng: np.random.Generator) -> None:
         """Keep the training adjacency."""
-        nodes = split.data.num_nodes
-        row, col = split.data.edge_index.numpy()
-        adjacency = sp.csr_matrix((np.ones(row.size), (row, col)), shape=(nodes, nodes))
-        self.adjacency = ((adjacency + adjacency.T) > 0).astype(float).tocsr()
+        self.adjacency = _undirected(split)
         self.degree = np.asarray(self.adjacency.sum(axis=1)).ravel()
 
     def score(self, split: Split) -> Scores:
@@ -160,9 +164,7 @@ class LabelPropagation:
             self.row = baseline.row
             return
         nodes, classes = split.data.num_nodes, split.dims.out_channels
-        row, col = split.data.edge_index.numpy()
-        adjacency = sp.csr_matrix((np.ones(row.size), (row, col)), shape=(nodes, nodes))
-        adjacency = ((adjacency + adjacency.T) > 0).astype(float)
+        adjacency = _undirected(split)
         scale = sp.diags(1.0 / np.sqrt(np.maximum(np.asarray(adjacency.sum(axis=1)).ravel(), 1.0)))
         walk = scale @ adjacency @ scale
         seed = np.zeros((nodes, classes))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 
+from graphnetz.models._two import TwoConvolutions
 from graphnetz.models.spec import ALL, register_model
 
 
 @register_model(task_types=ALL)
-class GraphSAGE(torch.nn.Module):
+class GraphSAGE(TwoConvolutions):
     """Two mean-aggregating layers with ReLU and dropout between them.
 
     Parameters
@@ -32,22 +29,5 @@ class GraphSAGE(torch.nn.Module):
     torch.Size([3, 2])
     """
 
-    level = "node"
-
     def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5) -> None:
-        super().__init__()
-        self.conv1 = SAGEConv(in_channels, hidden_channels)
-        self.conv2 = SAGEConv(hidden_channels, out_channels)
-        self.dropout = dropout
-
-    @property
-    def layers(self) -> tuple[torch.nn.Module, ...]:
-        """Convolutions in order; nothing else mixes nodes."""
-        return self.conv1, self.conv2
-
-    def forward(self, data: Data) -> Tensor:
-        """Return one row per node."""
-        x = F.relu(self.conv1(data.x, data.edge_index))
-        x = F.dropout(x, self.dropout, self.training)
-        out: Tensor = self.conv2(x, data.edge_index)
-        return out
+        super().__init__(SAGEConv(in_channels, hidden_channels), SAGEConv(hidden_channels, out_channels), dropout)

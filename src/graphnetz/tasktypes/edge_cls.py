@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
 
@@ -12,15 +11,15 @@ from torch import Tensor, nn
 
 from graphnetz._core.errors import DataError
 from graphnetz._core.rng import generator
-from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, task_type, to_numpy
-from graphnetz.tasktypes.graph_level import evaluation_outputs
-from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
-from graphnetz.tasktypes.heads import EdgeHead, EmbedInput, embedded
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, task_type
+from graphnetz.tasktypes.graph_level import OnGraphs
+from graphnetz.tasktypes.graphs import as_graphs
+from graphnetz.tasktypes.heads import EdgeHead, embedded
 from graphnetz.tasktypes.packing import PackedGraphs, pack
 
 
 @task_type
-class EdgeClassification(TaskType):
+class EdgeClassification(OnGraphs):
     """A model returns one row per column of ``edge_index``."""
 
     name = "edge_cls"
@@ -48,40 +47,22 @@ class EdgeClassification(TaskType):
             edges, replication = _by_edge(data.edge_index, seed), "resplit"
             parts = dict(edges)
         else:
-            given = given_split(dataset, seed)
-            parts, replication = given if given is not None else (random_split(len(graphs), seed), "resplit")
+            parts, replication = self.by_graph(dataset, len(graphs), seed)
             edges = {part: packed.select(index).edge_id for part, index in parts.items()}
-        edge = packed.edge.get("edge_attr")
         classes = int(label.max()) + 1
         return Split(
             data=data,
             **parts,
-            dims=Dims(
-                packed.node["x"].size(1), classes, None if edge is None else edge.size(1),
-                vocabulary=vocabulary(packed.node["x"]), pe_dim=packed.pe_dim,
-            ),
+            dims=self.dims_of(packed, classes),
             metric="f1" if classes == 2 else "balanced_acc",
             replication=replication,  # type: ignore[arg-type]
-            targets={part: to_numpy(label[index]) for part, index in edges.items()},
-            n_train=edges["train"].numel(),
-            n_test=edges["test"].numel(),
-            examples={part: to_numpy(index) for part, index in edges.items()},
+            **self.described(label, edges),
             unit="edge",
             labels=label,
-        )  # fmt: skip
+        )
 
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
         return EdgeHead(embedded(build, dims, hidden, hidden), hidden, dims.out_channels, dims.edge_dim or 0)
-
-    def wrap(self, model: nn.Module, dims: Dims, hidden: int) -> nn.Module:
-        return EmbedInput(dims.vocabulary, hidden, model) if dims.vocabulary else model
-
-    def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
-        if not isinstance(split.data, PackedGraphs):
-            yield split.data
-            return
-        for index in split.train[torch.randperm(split.train.numel())].split(batch_size):
-            yield split.data.select(index)
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
         assert split.labels is not None
@@ -91,12 +72,6 @@ class EdgeClassification(TaskType):
 
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(score, target)
-
-    def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
-        if not isinstance(split.data, PackedGraphs):
-            out = model(split.data)
-            return {part: out[split.part(part)] for part in parts}
-        return evaluation_outputs(split, parts, model)
 
 
 def _by_edge(edge_index: Tensor, seed: int) -> dict[str, Tensor]:

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from graphnetz._core.errors import DataError
-from graphnetz.tasktypes.base import Split, as_float, task_type, to_numpy
+from graphnetz.tasktypes.base import Split, as_float, task_type
 from graphnetz.tasktypes.graph_level import GraphLevel
 
 
@@ -34,10 +34,7 @@ class GraphRegression(GraphLevel):
             dims=self.dims_of(packed, y.size(1)),
             metric="mae",
             replication=replication,
-            targets={part: to_numpy(y[index]) for part, index in parts.items()},
-            examples={part: to_numpy(index) for part, index in parts.items()},
-            n_train=parts["train"].numel(),
-            n_test=parts["test"].numel(),
+            **self.described(y, parts),
         )
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
 
@@ -14,17 +13,17 @@ from torch_geometric.data import Data
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError
 from graphnetz.records import Replication
-from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, as_float, task_type, to_numpy
-from graphnetz.tasktypes.graph_level import evaluation_outputs
-from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
-from graphnetz.tasktypes.heads import EmbedInput, embedded
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, as_float, task_type
+from graphnetz.tasktypes.graph_level import OnGraphs
+from graphnetz.tasktypes.graphs import as_graphs
+from graphnetz.tasktypes.heads import embedded
 from graphnetz.tasktypes.packing import PackedGraphs, pack
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 @task_type
-class NodeClassification(TaskType):
+class NodeClassification(OnGraphs):
     """Full batch on one graph; mini-batches of graphs when there are several."""
 
     name = "node_cls"
@@ -45,43 +44,24 @@ class NodeClassification(TaskType):
             parts, replication = _masked(packed, seed)
             members, data = parts, _single(packed, y)
         else:
-            members, replication = _by_graph(dataset, len(graphs), seed)
-            parts = {part: _nodes_of(packed, index) for part, index in members.items()}
+            members, replication = self.by_graph(dataset, len(graphs), seed)
+            parts = {part: packed.select(index).node_id for part, index in members.items()}
             data = packed
         classes = _check_labels(y, parts["train"], many)
         return Split(
             data=data,
             **members,
-            dims=Dims(
-                packed.node["x"].size(1),
-                classes,
-                _edge_dim(packed),
-                vocabulary=vocabulary(packed.node["x"]),
-                pe_dim=packed.pe_dim,
-            ),
+            dims=self.dims_of(packed, classes),
             metric="micro_f1" if many else "acc",
             replication=replication,
-            targets={part: to_numpy(y[index]) for part, index in parts.items()},
-            n_train=parts["train"].numel(),
-            n_test=parts["test"].numel(),
+            **self.described(y, parts),
             kind="multi" if many else "single",
-            examples={part: to_numpy(index) for part, index in parts.items()},
             unit="node",
             labels=y,
         )
 
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
         return embedded(build, dims, hidden, dims.out_channels)
-
-    def wrap(self, model: nn.Module, dims: Dims, hidden: int) -> nn.Module:
-        return EmbedInput(dims.vocabulary, hidden, model) if dims.vocabulary else model
-
-    def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
-        if not isinstance(split.data, PackedGraphs):
-            yield split.data
-            return
-        for index in split.train[torch.randperm(split.train.numel())].split(batch_size):
-            yield split.data.select(index)
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
         assert split.labels is not None
@@ -95,12 +75,6 @@ class NodeClassification(TaskType):
         if target.dim() == 2:
             return F.binary_cross_entropy_with_logits(score, as_float(target))
         return F.cross_entropy(score, target.long())
-
-    def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
-        if not isinstance(split.data, PackedGraphs):
-            out = model(split.data)
-            return {part: out[split.part(part)] for part in parts}
-        return evaluation_outputs(split, parts, model)
 
 
 def restricted(model: nn.Module, split: Split) -> Data | None:
@@ -163,16 +137,6 @@ def _masked(packed: PackedGraphs, seed: int) -> tuple[dict[str, Any], Replicatio
     return parts, "resplit" if columns > 1 else "init"
 
 
-def _by_graph(dataset: Any, count: int, seed: int) -> tuple[dict[str, Tensor], Any]:
-    given = given_split(dataset, seed)
-    return given if given is not None else (random_split(count, seed), "resplit")
-
-
-def _nodes_of(packed: PackedGraphs, index: Tensor) -> Tensor:
-    nodes: Tensor = packed.select(index).node_id
-    return nodes
-
-
 def _check_labels(y: Tensor, train: Tensor, many: bool) -> int:
     if y.is_floating_point() and not torch.isfinite(y).all():
         raise DataError("Node labels contain NaN. Remove those nodes from the masks or label them.")
@@ -185,7 +149,3 @@ def _check_labels(y: Tensor, train: Tensor, many: bool) -> int:
     if torch.unique(y[train]).numel() < 2:
         raise DataError("The training nodes have one class only: there is nothing to learn. Check labels and masks.")
     return int(y.max()) + 1
-
-
-def _edge_dim(packed: PackedGraphs) -> int | None:
-    return packed.edge["edge_attr"].size(1) if "edge_attr" in packed.edge else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal, Self, get_args
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +19,8 @@ from graphnetz.tasktypes.encodings import positions
 
 Level = Literal["graph", "node", "edge", "pair", "multi"]
 PEMode = Literal["add", "replace"]
+Variant = Literal["isotropic", "edge_feature", "edge_representation"]
+"""Treatments of edges that the edge study compares."""
 
 LEVELS: dict[str, Level] = {
     "graph_cls": "graph",
@@ -173,13 +177,109 @@ class EdgeInput(nn.Module):
         return out
 
 
+class Features(nn.Module):
+    """The node features as they are."""
+
+    def forward(self, data: Data) -> Tensor:
+        """One row per node."""
+        x: Tensor = data.x
+        return x
+
+
+@dataclass
+class Settings:
+    """What the constructors of all networks take."""
+
+    in_channels: int
+    hidden_channels: int
+    out_channels: int
+    _: KW_ONLY
+    num_layers: int = 4
+    task_type: str = "graph_cls"
+    vocabulary: tuple[int, ...] = ()
+    out_graph: int | None = None
+    pe_dim: int | None = None
+    pe_mode: PEMode = "add"
+    readout: str = "mean"
+    dropout: float = 0.0
+
+    def with_heads(self, heads: int) -> Self:
+        """The same for a network of ``hidden_channels`` per head."""
+        return replace(self, hidden_channels=self.hidden_channels * heads)
+
+    def heads_of_layers(self, heads: int) -> list[int]:
+        """Heads of each layer: one in the last."""
+        return [heads] * (self.num_layers - 1) + [1] * (self.num_layers > 0)
+
+    def node_input(self) -> NodeInput:
+        """The input of nodes."""
+        return NodeInput(
+            self.in_channels, self.hidden_channels, vocabulary=self.vocabulary, pe_dim=self.pe_dim, pe_mode=self.pe_mode
+        )
+
+    def edge_input(self) -> nn.Module | None:
+        """The input of edges, where they are looked at."""
+        return None
+
+
+@dataclass(kw_only=True)
+class EdgeSettings(Settings):
+    """Those of networks that know edge states."""
+
+    variant: Variant
+    edge_feat: bool = False
+    edge_dim: int | None = None
+    num_bond_types: int | None = None
+    edge_ones: int = 1
+
+    def __post_init__(self) -> None:
+        if self.variant not in get_args(Variant):
+            raise UsageError(f"Unknown variant {self.variant!r}. Known: {', '.join(get_args(Variant))}.")
+
+    def edge_input(self) -> nn.Module | None:
+        """The input of edges."""
+        return EdgeInput(
+            self.hidden_channels,
+            edge_feat=self.edge_feat,
+            edge_dim=self.edge_dim,
+            num_bond_types=self.num_bond_types,
+            edge_ones=self.edge_ones,
+        )
+
+
 class Network(nn.Module):
     """Input, layers and a head; also speaks the language of link prediction."""
 
-    embed: nn.Module
-    blocks: nn.ModuleList
-    head: Any
+    settings: type[Settings] = Settings
     graph_norm: bool = False
+
+    def __init_subclass__(cls) -> None:
+        """Show the settings that all have among the constructor's own, as ``ModelSpec`` reads them."""
+        own = inspect.signature(cls.__init__).parameters
+        if "shared" in own:
+            added = {name: p for name, p in own.items() if p.kind is p.KEYWORD_ONLY}
+            every = {**inspect.signature(cls.settings).parameters, **added}
+            cls.__signature__ = inspect.Signature(list(every.values()))  # type: ignore[attr-defined]
+
+    def __init__(
+        self,
+        s: Settings,
+        layers: Iterable[nn.Module],
+        *,
+        embed: bool = True,
+        edges: bool = True,
+        graph_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        self.graph_norm = graph_norm
+        self.embed = s.node_input() if embed else Features()
+        self.edge_embed: Any = s.edge_input() if edges else None
+        self.blocks = nn.ModuleList(layers)  # made here, so that parameters are drawn from the input to the head
+        self.head: Any = self.make_head(s)
+
+    def make_head(self, s: Settings) -> nn.Module:
+        """What follows the layers."""
+        return Head(level_of(s.task_type), s.hidden_channels, s.out_channels, out_graph=s.out_graph, readout=s.readout)
 
     def states(self, data: Data) -> Tensor:
         """Node embeddings after the last layer."""

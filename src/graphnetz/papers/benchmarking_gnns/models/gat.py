@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import GATConv
 
 from graphnetz.models.spec import register_model
-from graphnetz.papers.benchmarking_gnns.models._frame import SPARSE_TASKS, Head, Network, NodeInput, PEMode, level_of
+from graphnetz.papers.benchmarking_gnns.models._frame import SPARSE_TASKS, Network, Settings
 
 
 class GATLayer(nn.Module):
@@ -29,27 +31,7 @@ class GATLayer(nn.Module):
 class GAT(Network):
     """``hidden_channels`` per head; the network is ``hidden_channels * heads`` wide throughout."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 4,
-        heads: int = 8,
-        task_type: str = "graph_cls",
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int | None = None,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
-        readout: str = "mean",
-        dropout: float = 0.0,
-        graph_norm: bool = False,
-    ) -> None:
-        super().__init__()
-        width, self.graph_norm = hidden_channels * heads, graph_norm
-        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        self.blocks = nn.ModuleList(
-            GATLayer(width, heads if number + 1 < num_layers else 1, dropout=dropout) for number in range(num_layers)
-        )
-        self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)
+    def __init__(self, *channels: int, heads: int = 8, graph_norm: bool = False, **shared: Any) -> None:
+        s = Settings(*channels, **shared).with_heads(heads)
+        layers = (GATLayer(s.hidden_channels, n, dropout=s.dropout) for n in s.heads_of_layers(heads))
+        super().__init__(s, layers, graph_norm=graph_norm)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.utils import softmax
 
-from graphnetz._core.errors import UsageError
 from graphnetz.models.spec import register_model
 from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
-    EdgeInput,
-    Head,
+    EdgeSettings,
     Network,
-    NodeInput,
-    PEMode,
-    level_of,
+    Variant,
     register_variant,
     total,
 )
-from graphnetz.papers.benchmarking_gnns.models.sage import Variant
 
 
 class GATEdgeLayer(nn.Module):
@@ -77,40 +74,19 @@ class GATEdge(Network):
     that parameter counts agree.
     """
 
+    settings = EdgeSettings
+
     def __init__(
         self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 4,
+        *channels: int,
         heads: int = 8,
         task_type: str = "edge_cls",
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int | None = None,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
         variant: Variant = "edge_feature",
-        edge_feat: bool = False,
-        edge_dim: int | None = None,
-        num_bond_types: int | None = None,
-        edge_ones: int = 1,
-        readout: str = "mean",
-        dropout: float = 0.0,
+        **shared: Any,
     ) -> None:
-        super().__init__()
-        width = hidden_channels * heads
-        if variant not in ("isotropic", "edge_feature", "edge_representation"):
-            raise UsageError(f"Unknown variant {variant!r}. Known: isotropic, edge_feature, edge_representation.")
-        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        self.edge_embed = EdgeInput(
-            width, edge_feat=edge_feat, edge_dim=edge_dim, num_bond_types=num_bond_types, edge_ones=edge_ones
-        )
-        self.blocks = nn.ModuleList(
-            GATEdgeLayer(width, heads if number + 1 < num_layers else 1, variant=variant, dropout=dropout)
-            for number in range(num_layers)
-        )
-        self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)
+        s = EdgeSettings(*channels, task_type=task_type, variant=variant, **shared).with_heads(heads)
+        width, each = s.hidden_channels, s.heads_of_layers(heads)
+        super().__init__(s, (GATEdgeLayer(width, n, variant=variant, dropout=s.dropout) for n in each))
 
     def states(self, data: Data) -> Tensor:
         """Node embeddings after the last layer."""

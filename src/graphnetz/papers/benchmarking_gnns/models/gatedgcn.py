@@ -8,21 +8,16 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 import graphnetz.kernels as kernels
-from graphnetz._core.errors import UsageError
 from graphnetz.models.spec import register_model
 from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
-    EdgeInput,
-    Head,
+    EdgeSettings,
     Network,
-    NodeInput,
-    PEMode,
+    Variant,
     finish,
-    level_of,
     register_variant,
     size_scale,
 )
-from graphnetz.papers.benchmarking_gnns.models.sage import Variant
 
 EPSILON = 1e-6
 """Added to the sum of gates."""
@@ -75,37 +70,14 @@ class GatedGCN(Network):
     Positional encodings are read wherever the data carries them ("-PE").
     """
 
+    settings = EdgeSettings
+
     def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 4,
-        task_type: str = "graph_cls",
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int | None = None,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
-        variant: Variant = "edge_representation",
-        edge_feat: bool = False,
-        edge_dim: int | None = None,
-        num_bond_types: int | None = None,
-        edge_ones: int = 1,
-        readout: str = "mean",
-        dropout: float = 0.0,
-        graph_norm: bool = False,
+        self, *channels: int, variant: Variant = "edge_representation", graph_norm: bool = False, **shared: Any
     ) -> None:
-        super().__init__()
-        width, self.graph_norm = hidden_channels, graph_norm
-        if variant not in ("isotropic", "edge_feature", "edge_representation"):
-            raise UsageError(f"Unknown variant {variant!r}. Known: isotropic, edge_feature, edge_representation.")
-        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        self.edge_embed = EdgeInput(
-            width, edge_feat=edge_feat, edge_dim=edge_dim, num_bond_types=num_bond_types, edge_ones=edge_ones
-        )
-        self.blocks = nn.ModuleList(GatedGCNLayer(width, variant=variant, dropout=dropout) for _ in range(num_layers))
-        self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)
+        s = EdgeSettings(*channels, variant=variant, **shared)
+        layers = (GatedGCNLayer(s.hidden_channels, variant=variant, dropout=s.dropout) for _ in range(s.num_layers))
+        super().__init__(s, layers, graph_norm=graph_norm)
 
     def states(self, data: Data) -> Tensor:
         """Node embeddings after the last layer."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 import graphnetz.kernels as kernels
 from graphnetz.models.spec import register_model
 from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
-    Head,
     Network,
-    NodeInput,
-    PEMode,
+    Settings,
     degree,
     finish,
-    level_of,
     register_variant,
 )
 
@@ -57,28 +56,10 @@ class GCNLayer(nn.Module):
 class GCN(Network):
     """Graph convolutions with batch norm and residuals; ``vanilla=True`` averages the neighbours."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 4,
-        task_type: str = "graph_cls",
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int | None = None,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
-        vanilla: bool = False,
-        readout: str = "mean",
-        dropout: float = 0.0,
-        graph_norm: bool = False,
-    ) -> None:
-        super().__init__()
-        width, self.graph_norm = hidden_channels, graph_norm
-        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        self.blocks = nn.ModuleList(GCNLayer(width, vanilla=vanilla, dropout=dropout) for _ in range(num_layers))
-        self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)
+    def __init__(self, *channels: int, vanilla: bool = False, graph_norm: bool = False, **shared: Any) -> None:
+        s = Settings(*channels, **shared)
+        layers = (GCNLayer(s.hidden_channels, vanilla=vanilla, dropout=s.dropout) for _ in range(s.num_layers))
+        super().__init__(s, layers, graph_norm=graph_norm)
 
 
 register_variant("bgnn.GCN-vanilla", GCN, vanilla=True)

@@ -15,8 +15,7 @@ from graphnetz.papers.benchmarking_gnns.models._frame import (
     Head,
     Level,
     Network,
-    NodeInput,
-    PEMode,
+    Settings,
     ends,
     finish,
     level_of,
@@ -84,31 +83,17 @@ def _summed(scores: nn.ModuleList, rows: list[Tensor]) -> Tensor:
 class GIN(Network):
     """GIN with sum readout; link prediction scores the last level only, as in the reference."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 4,
-        task_type: str = "graph_cls",
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int | None = None,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
-        readout: str = "sum",
-        dropout: float = 0.0,
-        graph_norm: bool = False,
-    ) -> None:
-        super().__init__()
-        width, level, self.graph_norm = hidden_channels, level_of(task_type), graph_norm
-        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        self.blocks = nn.ModuleList(GINLayer(width, dropout=dropout) for _ in range(num_layers))
-        self.head = (
-            Head(level, width, out_channels)
-            if level == "pair"
-            else JumpingHead(level, width, out_channels, levels=num_layers + 1, readout=readout, out_graph=out_graph)
-        )
+    def __init__(self, *channels: int, readout: str = "sum", graph_norm: bool = False, **shared: Any) -> None:
+        s = Settings(*channels, readout=readout, **shared)
+        layers = (GINLayer(s.hidden_channels, dropout=s.dropout) for _ in range(s.num_layers))
+        super().__init__(s, layers, graph_norm=graph_norm)
+
+    def make_head(self, s: Settings) -> nn.Module:
+        """One linear score per level, but for pairs."""
+        level, width, out = level_of(s.task_type), s.hidden_channels, s.out_channels
+        if level == "pair":
+            return Head(level, width, out)
+        return JumpingHead(level, width, out, levels=s.num_layers + 1, readout=s.readout, out_graph=s.out_graph)
 
     def levels(self, data: Data) -> list[Tensor]:
         """Node embeddings of every level, the input's first."""

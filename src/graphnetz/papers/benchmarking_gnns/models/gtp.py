@@ -15,24 +15,6 @@ from graphnetz.papers.benchmarking_gnns.models.gin import GINLayer
 class _Recurrent(nn.Module):
     """Layers whose output is the hidden state of a GRU that reads the layer's input."""
 
-    def __init__(self, in_channels: int, width: int, *, vocabulary: tuple[int, ...], pe_dim: int | None,
-                 pe_mode: PEMode) -> None:  # fmt: skip
-        super().__init__()
-        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        self.gru = nn.GRUCell(width, width)
-        self.set2set = Set2Set(width, processing_steps=1)
-
-    def pooled(self, h: Tensor, data: Data) -> Tensor:
-        """Twice as wide summary of each graph."""
-        batch, graphs = membership(data, h.size(0))
-        out: Tensor = self.set2set(h, batch, dim_size=graphs)
-        return out
-
-
-@register_model(task_types={"multi_reg"}, name="bgnn.GatedGCN-GRU")
-class GatedGCNRecurrent(_Recurrent):
-    """GatedGCN with a shared GRU; readouts of the last level for nodes and graphs."""
-
     def __init__(
         self,
         in_channels: int,
@@ -46,11 +28,33 @@ class GatedGCNRecurrent(_Recurrent):
         pe_mode: PEMode = "add",
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(in_channels, hidden_channels, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
+        super().__init__()
         width = hidden_channels
+        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
+        self.gru = nn.GRUCell(width, width)
+        self.set2set = Set2Set(width, processing_steps=1)
+        self.build(width, out_channels, out_graph, num_layers=num_layers, dropout=dropout)
+
+    def build(self, width: int, out: int, out_graph: int, *, num_layers: int, dropout: float) -> None:
+        """Make layers and readouts."""
+        raise NotImplementedError
+
+    def pooled(self, h: Tensor, data: Data) -> Tensor:
+        """Twice as wide summary of each graph."""
+        batch, graphs = membership(data, h.size(0))
+        out: Tensor = self.set2set(h, batch, dim_size=graphs)
+        return out
+
+
+@register_model(task_types={"multi_reg"}, name="bgnn.GatedGCN-GRU")
+class GatedGCNRecurrent(_Recurrent):
+    """GatedGCN with a shared GRU; readouts of the last level for nodes and graphs."""
+
+    def build(self, width: int, out: int, out_graph: int, *, num_layers: int, dropout: float) -> None:
+        """Make layers and readouts."""
         self.edge_embed = EdgeInput(width, edge_feat=False, edge_dim=None, num_bond_types=None)
         self.blocks = nn.ModuleList(GatedGCNLayer(width, dropout=dropout) for _ in range(num_layers))
-        self.node = MLPReadout(width, out_channels)
+        self.node = MLPReadout(width, out)
         self.graph = MLPReadout(2 * width, out_graph)
 
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:
@@ -67,23 +71,10 @@ class GatedGCNRecurrent(_Recurrent):
 class GINRecurrent(_Recurrent):
     """GIN with a shared GRU; linear scores of every level, summed."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 8,
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int = 1,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(in_channels, hidden_channels, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        width = hidden_channels
+    def build(self, width: int, out: int, out_graph: int, *, num_layers: int, dropout: float) -> None:
+        """Make layers and readouts."""
         self.blocks = nn.ModuleList(GINLayer(width, dropout=dropout) for _ in range(num_layers))
-        self.node = nn.ModuleList(nn.Linear(width, out_channels) for _ in range(num_layers + 1))
+        self.node = nn.ModuleList(nn.Linear(width, out) for _ in range(num_layers + 1))
         self.graph = nn.ModuleList(nn.Linear(2 * width, out_graph) for _ in range(num_layers + 1))
 
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:

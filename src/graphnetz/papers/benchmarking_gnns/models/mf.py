@@ -15,7 +15,7 @@ class MF(Network):
     """Node embeddings of a graph with ``num_nodes`` nodes, scored by the readout of pairs."""
 
     def __init__(self, in_channels: int, hidden_channels: int, out_channels: int, *, num_nodes: int) -> None:
-        super().__init__()
+        nn.Module.__init__(self)
         self.table = nn.Embedding(num_nodes, hidden_channels)
         self.head = Head("pair", hidden_channels, 1)
 

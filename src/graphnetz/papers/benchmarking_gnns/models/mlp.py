@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from graphnetz.models.spec import register_model
-from graphnetz.papers.benchmarking_gnns.models._frame import (
-    SPARSE_TASKS,
-    Head,
-    Network,
-    NodeInput,
-    PEMode,
-    level_of,
-    register_variant,
-)
+from graphnetz.papers.benchmarking_gnns.models._frame import SPARSE_TASKS, Network, Settings, register_variant
 
 
 @register_model(task_types=SPARSE_TASKS, name="bgnn.MLP")
@@ -27,40 +22,21 @@ class MLP(Network):
     its own sigmoid gate and sums over the graph instead of averaging.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 4,
-        task_type: str = "graph_cls",
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int | None = None,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
-        embed: bool | None = None,
-        gated: bool = False,
-        readout: str = "mean",
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__()
-        width = hidden_channels
-        with_input = embed if embed is not None else bool(vocabulary) or pe_dim is not None
-        first = width if with_input else in_channels
-        self.embed = (
-            NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-            if with_input
-            else _Features()
+    def __init__(self, *channels: int, embed: bool | None = None, gated: bool = False, **shared: Any) -> None:
+        s = Settings(*channels, **shared)
+        s.readout, self.gated = "sum" if gated else s.readout, gated
+        with_input = embed if embed is not None else bool(s.vocabulary) or s.pe_dim is not None
+        width = s.hidden_channels
+        widths = [width if with_input else s.in_channels] + [width] * s.num_layers
+        layers = (
+            nn.Sequential(nn.Linear(a, b), nn.ReLU(), nn.Dropout(s.dropout)) for a, b in itertools.pairwise(widths)
         )
-        self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Linear(first if number == 0 else width, width), nn.ReLU(), nn.Dropout(dropout))
-            for number in range(num_layers)
-        )
-        self.gate = nn.Linear(width, width) if gated else None
-        self.head = Head(
-            level_of(task_type), width, out_channels, out_graph=out_graph, readout="sum" if gated else readout
-        )
+        super().__init__(s, layers, embed=with_input)
+
+    def make_head(self, s: Settings) -> nn.Module:
+        """The gate comes before the head."""
+        self.gate = nn.Linear(s.hidden_channels, s.hidden_channels) if self.gated else None
+        return super().make_head(s)
 
     def states(self, data: Data) -> Tensor:
         """Node embeddings; edges are not looked at."""
@@ -68,12 +44,6 @@ class MLP(Network):
         for block in self.blocks:
             h = block(h)
         return h if self.gate is None else torch.sigmoid(self.gate(h)) * h
-
-
-class _Features(nn.Module):
-    def forward(self, data: Data) -> Tensor:
-        x: Tensor = data.x
-        return x
 
 
 register_variant("bgnn.GatedMLP", MLP, gated=True)

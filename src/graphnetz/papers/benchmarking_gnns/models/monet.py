@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from graphnetz.models.spec import register_model
-from graphnetz.papers.benchmarking_gnns.models._frame import (
-    SPARSE_TASKS,
-    Head,
-    Network,
-    NodeInput,
-    PEMode,
-    degree,
-    level_of,
-    total,
-)
+from graphnetz.papers.benchmarking_gnns.models._frame import SPARSE_TASKS, Network, Settings, degree, total
 
 COORDINATES = 2
 """Pseudo-coordinates per edge: inverse roots of the in-degrees (plus one) of its ends."""
@@ -55,25 +48,7 @@ class MoNetLayer(nn.Module):
 class MoNet(Network):
     """MoNet with ``kernels`` Gaussian kernels per layer."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 4,
-        kernels: int = 3,
-        task_type: str = "graph_cls",
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int | None = None,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
-        readout: str = "mean",
-        dropout: float = 0.0,
-        graph_norm: bool = False,
-    ) -> None:
-        super().__init__()
-        width, self.graph_norm = hidden_channels, graph_norm
-        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        self.blocks = nn.ModuleList(MoNetLayer(width, kernels=kernels, dropout=dropout) for _ in range(num_layers))
-        self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)
+    def __init__(self, *channels: int, kernels: int = 3, graph_norm: bool = False, **shared: Any) -> None:
+        s = Settings(*channels, **shared)
+        layers = (MoNetLayer(s.hidden_channels, kernels=kernels, dropout=s.dropout) for _ in range(s.num_layers))
+        super().__init__(s, layers, graph_norm=graph_norm)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,20 +10,14 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
-from graphnetz._core.errors import UsageError
 from graphnetz.models.spec import register_model
 from graphnetz.papers.benchmarking_gnns.models._frame import (
     SPARSE_TASKS,
-    EdgeInput,
-    Head,
+    EdgeSettings,
     Network,
-    NodeInput,
-    PEMode,
-    level_of,
+    Variant,
     register_variant,
 )
-
-Variant = Literal["isotropic", "edge_feature", "edge_representation"]
 
 
 class SAGELayer(nn.Module):
@@ -62,38 +56,12 @@ class SAGELayer(nn.Module):
 class GraphSAGE(Network):
     """GraphSAGE with max pooling; ``variant`` selects the gated forms of the edge study."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        num_layers: int = 4,
-        task_type: str = "graph_cls",
-        vocabulary: tuple[int, ...] = (),
-        out_graph: int | None = None,
-        pe_dim: int | None = None,
-        pe_mode: PEMode = "add",
-        variant: Variant = "isotropic",
-        edge_feat: bool = False,
-        edge_dim: int | None = None,
-        num_bond_types: int | None = None,
-        edge_ones: int = 1,
-        readout: str = "mean",
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__()
-        width = hidden_channels
-        if variant not in ("isotropic", "edge_feature", "edge_representation"):
-            raise UsageError(f"Unknown variant {variant!r}. Known: isotropic, edge_feature, edge_representation.")
-        self.embed = NodeInput(in_channels, width, vocabulary=vocabulary, pe_dim=pe_dim, pe_mode=pe_mode)
-        self.edge_embed = (
-            EdgeInput(width, edge_feat=edge_feat, edge_dim=edge_dim, num_bond_types=num_bond_types, edge_ones=edge_ones)
-            if variant == "edge_representation"
-            else None
-        )
-        self.blocks = nn.ModuleList(SAGELayer(width, variant=variant, dropout=dropout) for _ in range(num_layers))
-        self.head = Head(level_of(task_type), width, out_channels, out_graph=out_graph, readout=readout)
+    settings = EdgeSettings
+
+    def __init__(self, *channels: int, variant: Variant = "isotropic", **shared: Any) -> None:
+        s = EdgeSettings(*channels, variant=variant, **shared)
+        layers = (SAGELayer(s.hidden_channels, variant=variant, dropout=s.dropout) for _ in range(s.num_layers))
+        super().__init__(s, layers, edges=variant == "edge_representation")
 
     def states(self, data: Data) -> Tensor:
         """Node embeddings after the last layer."""
