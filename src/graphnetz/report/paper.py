@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphnetz._core.grouping import grouped
 from graphnetz._core.paths import write_file
 from graphnetz._core.text import names
 from graphnetz.records.analysis import INTERVAL_WORDS, TEST_WORDS
@@ -96,9 +97,8 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 
 def _replication(report: BenchmarkReport) -> list[str]:
-    groups: dict[str, list[str]] = {}
-    for task, info in report.task_info.items():
-        groups.setdefault(info.replication, []).append(task)
+    info = report.task_info
+    groups = grouped(info, lambda task: info[task].replication)
     if len(groups) == 1:
         return [f"On every task {REPLICATION_WORDS[next(iter(groups))]['seed']}."]
     return [
