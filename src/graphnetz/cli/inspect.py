@@ -188,7 +188,9 @@ def list_(
     from graphnetz.cli.show import print_table
 
     columns, table = list(rows[0]) if rows else [], [list(row.values()) for row in rows]
-    return answer(as_json, lambda: rows, lambda: print_table(Console(highlight=False), columns, table))
+    return answer(
+        as_json, lambda: rows, lambda: print_table(Console(highlight=False, markup=False, emoji=False), columns, table)
+    )
 
 
 @app.command()
