@@ -166,6 +166,7 @@ def _result(
     protocols: Mapping[tuple[str, str], Protocol | None],
 ) -> CellResult:
     info = tasks[item["task"]]
+    counts: dict[str, Any] = {name: int(item.get(name, 0)) for name in ("epochs", "parameters", "n_train", "n_test")}
     return CellResult(
         key="",
         task=str(item["task"]),
@@ -179,7 +180,7 @@ def _result(
         best_epoch=item.get("best_epoch"),
         error=str(item.get("error", "")),
         replication=info.replication,
-        **{name: int(item.get(name, 0)) for name in ("epochs", "parameters", "n_train", "n_test")},
+        **counts,
         notes=tuple(map(str, item.get("notes", ()))),
         trace=tuple(dict(step) for step in item.get("trace", ())),
         protocol=protocols.get((str(item["task"]), str(item["model"]))),
