@@ -9,8 +9,8 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.text import Text
 
+from graphnetz.cli.show import console_of, print_table
 from graphnetz.report import escape
 
 HOSTILE = (
@@ -82,11 +82,11 @@ def test_csv_is_never_a_formula_and_stays_one_cell(name):
     assert next(csv_module.reader(io.StringIO(buffer.getvalue()))) == [out, "next"]
 
 
-@given(st.text(max_size=60) | st.text(alphabet="\\[]/ab#= ", max_size=16))
-def test_rich_shows_the_text_itself(text):
-    shown = Text.from_markup(f"[bold]{escape.rich(text)}[/bold]", emoji=False)
-    assert shown.plain == escape.shorten(text, 80)
-    assert {span.style for span in shown.spans} <= {"bold"}
+@pytest.mark.parametrize("name", ["[red]x", "a\\[b]", "a\\\\", ":smile:", "[/]", "[link=x]y[/link]"])
+def test_the_terminal_shows_the_name_itself(name, capsys):
+    print_table(console_of(120), ["task"], [[name]])
+    console_of(120).print(name)
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == ["task", name, name]
 
 
 @given(st.text(alphabet="a$\\_{}^", max_size=12))

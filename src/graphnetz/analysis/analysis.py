@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from graphnetz._core.grouping import grouped
 from graphnetz.analysis import (
     across_tasks,
     comparisons,
@@ -135,10 +136,7 @@ class Analysis:
     @cached_property
     def grouped(self) -> dict[str, tuple[Comparison, ...]]:
         """`comparisons` task by task."""
-        groups: dict[str, tuple[Comparison, ...]] = {}
-        for pair in self.comparisons:
-            groups[pair.task] = (*groups.get(pair.task, ()), pair)
-        return groups
+        return {task: tuple(pairs) for task, pairs in grouped(self.comparisons, lambda pair: pair.task).items()}
 
     @cached_property
     def standings(self) -> dict[str, Standing | None]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import unknown_name
+from graphnetz._core.grouping import grouped
 from graphnetz.records import ScoreTable
 from graphnetz.records.analysis import AnalysisOptions, CellStat, Comparison, Standing
 from graphnetz.records.task_info import SHARED_DATA, TaskInfo
@@ -142,15 +143,8 @@ def decided(pair: Comparison, *, by: str) -> Comparison:
     )
 
 
-def _by_task(raw: Sequence[Comparison]) -> list[list[Comparison]]:
-    groups: dict[str, list[Comparison]] = {}
-    for pair in raw:
-        groups.setdefault(pair.task, []).append(pair)
-    return list(groups.values())
-
-
 _FAMILIES: dict[str, Callable[[Sequence[Comparison]], list[list[Comparison]]]] = {
-    "task": _by_task,
+    "task": lambda raw: list(grouped(raw, lambda pair: pair.task).values()),
     "report": lambda raw: [list(raw)] if raw else [],
 }
 
@@ -164,10 +158,8 @@ def standing(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> Standing
     if not ranked:
         return None
     best = ranked[0]
-    groups: dict[str, list[str]] = {}
     against = {pair.other(best): pair for pair in pairs if pair.involves(best)}
-    for model in ranked[1:]:
-        groups.setdefault(_relation(against[model], best), []).append(model)
+    groups = grouped(ranked[1:], lambda model: _relation(against[model], best))
     return Standing(best, **{name: tuple(models) for name, models in groups.items()})
 
 

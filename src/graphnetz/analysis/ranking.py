@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from graphnetz._core.grouping import grouped
 from graphnetz.records import ScoreTable
 from graphnetz.records.analysis import Ranking
 from graphnetz.stats import FriedmanResult, friedman, nemenyi, rank_rows, rank_stability
@@ -63,10 +64,8 @@ def rank_models(table: ScoreTable, *, alpha: float = 0.05) -> Ranking:
 
 
 def _dependent(table: ScoreTable, tasks: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    groups: dict[str, list[str]] = {}
-    for task, block in zip(table.tasks, table.blocks, strict=True):
-        if task in tasks:
-            groups.setdefault(block, []).append(task)
+    block = dict(zip(table.tasks, table.blocks, strict=True))
+    groups = grouped((task for task in table.tasks if task in tasks), block.__getitem__)
     return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from graphnetz._core.errors import UnknownNameError, UsageError
+from graphnetz._core.grouping import grouped
 from graphnetz.metrics import label_of, lookup
 from graphnetz.records import CellResult, ScoreTable
 from graphnetz.records.analysis import Histories
@@ -98,11 +99,8 @@ def build_scores(
 def absence_reasons(results: Sequence[CellResult], absent: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
     """Why cells have no value: the plan's reason, else what the failed seeds say."""
     reasons = dict(absent)
-    failed: dict[tuple[str, str], list[CellResult]] = {}
-    for result in results:
-        if not math.isfinite(result.value):
-            failed.setdefault((result.task, result.model), []).append(result)
-    for pair, cells in failed.items():
+    failed = (result for result in results if not math.isfinite(result.value))
+    for pair, cells in grouped(failed, lambda result: (result.task, result.model)).items():
         first = min(cells, key=lambda cell: cell.seed)
         status = first.status if not first.ok else "undefined metric"
         seeds = f"{len(cells)} seed{'' if len(cells) == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
+import tomllib
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -89,28 +90,7 @@ def status(
     return OK
 
 
-REGISTRIES = {
-    "datasets": "graphnetz.datasets:CARDS",
-    "models": "graphnetz.models:MODELS",
-    "suites": "graphnetz.datasets:SUITES",
-    "task_types": "graphnetz.tasktypes:TASK_TYPES",
-    "metrics": "graphnetz.metrics:METRICS",
-    "optimisers": "graphnetz.tasktypes.loop:OPTIMISERS",
-    "paired_tests": "graphnetz.stats:PAIRED_TESTS",
-    "intervals": "graphnetz.stats:INTERVALS",
-    "corrections": "graphnetz.stats:CORRECTIONS",
-    "spending": "graphnetz.stats:SPENDING",
-    "executors": "graphnetz.engine.executors:EXECUTORS",
-    "protocols": "graphnetz.records.config:PROTOCOLS",
-    "trackers": "graphnetz.engine.trackers:LOGGERS",
-    "figures": "graphnetz.report.plots:FIGURES",
-    "perturbations": "graphnetz.rings:PERTURBATIONS",
-    "structures": "graphnetz.rings:STRUCTURES",
-    "features": "graphnetz.rings:FEATURES",
-    "extractors": "graphnetz.selection:EXTRACTORS",
-    "selectors": "graphnetz.selection:SELECTORS",
-    "checks": "graphnetz.audit.checks:CHECKS",
-}
+REGISTRIES = tomllib.loads(Path(__file__).with_name("registries.toml").read_text(encoding="utf-8"))
 """Where each registry stands: as text, so that one list imports no other's packages."""
 
 
@@ -208,7 +188,9 @@ def list_(
     from graphnetz.cli.show import print_table
 
     columns, table = list(rows[0]) if rows else [], [list(row.values()) for row in rows]
-    return answer(as_json, lambda: rows, lambda: print_table(Console(highlight=False), columns, table))
+    return answer(
+        as_json, lambda: rows, lambda: print_table(Console(highlight=False, markup=False, emoji=False), columns, table)
+    )
 
 
 @app.command()

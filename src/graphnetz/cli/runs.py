@@ -35,8 +35,6 @@ def compare(
 
 
 def _print_comparison(found: RunComparison) -> None:
-    from rich.markup import escape
-
     from graphnetz._core.text import clean, number, p_value, shorten
     from graphnetz.cli.show import console_of, print_table
 
@@ -54,11 +52,11 @@ def _print_comparison(found: RunComparison) -> None:
             ))  # fmt: skip
         print_table(console, columns, rows)
     for task, why in found.incomparable:
-        console.print(f"not compared: {escape(clean(task))}, because {escape(clean(why))}")
+        console.print(f"not compared: {clean(task)}, because {clean(why)}")
     for what, name in found.only:
-        console.print(f"{what}: {escape(clean(name))}")
+        console.print(f"{what}: {clean(name)}")
     for key, old, new in found.settings:
-        console.print(f"setting {escape(clean(key))}: {escape(clean(old))} -> {escape(clean(new))}")
+        console.print(f"setting {clean(key)}: {clean(old)} -> {clean(new)}")
 
 
 @app.command()

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 def console_of(width: int) -> Any:
-    """A terminal has its own width; a pipe or a file takes whatever is printed."""
+    """A terminal has its own width, a pipe or a file takes whatever is printed; names are shown as they are."""
     import sys
 
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else max(width, 80))
+    columns = None if sys.stdout.isatty() else max(width, 80)
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=columns)
 
 
 def print_table(
@@ -26,45 +27,42 @@ def print_table(
     right: Sequence[str] = (), no_wrap: bool = False,
 ) -> None:  # fmt: skip
     """Print a table without lines; ``right`` names the columns whose ends stand below each other."""
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, no_wrap=no_wrap, justify="right" if column in right else "left")
     for row in rows:
-        table.add_row(*(escape(str(value)) for value in row))
+        table.add_row(*(str(value) for value in row))
     console.print(table)
 
 
 def print_report(report: Any, folder: Path | None) -> None:
     """Print means with intervals per task, then what may be said about them."""
-    from rich.markup import escape
-
     wide = 34 + sum(max(16, len(model) + 3) for model in report.models)
     console = console_of(wide)
     cells = _cells(report)
     if console.is_terminal and console.width < wide:
         for task, row in cells.items():
-            console.print(f"[bold]{escape(task)}[/bold]")
+            console.print(task, style="bold")
             for model, text in row.items():
-                console.print(f"  {escape(model):24} {text}")
+                console.print(f"  {model:24} {text}")
     else:
         from rich.table import Table
 
         table = Table(title="mean ± half-width of the 95 % interval over seeds", title_justify="left")
         table.add_column("task", no_wrap=True)
         for model in report.models:
-            table.add_column(escape(model), justify="right", no_wrap=True)
+            table.add_column(model, justify="right", no_wrap=True)
         for task, row in cells.items():
-            table.add_row(escape(task), *(row[model] for model in report.models))
+            table.add_row(task, *(row[model] for model in report.models))
         console.print(table, width=wide)
     if report.config.get("budgets"):
-        console.print(escape(_counts(report)))
+        console.print(_counts(report))
     for line in report.verdicts():
-        console.print(f"- {escape(str(line))}")
+        console.print(f"- {line!s}")
     if folder is not None:
-        console.print(f"\nReport: {escape(str(folder / 'report.html'))}")
+        console.print(f"\nReport: {folder / 'report.html'!s}")
 
 
 def _counts(report: Any) -> str:
@@ -103,8 +101,6 @@ def print_beside(report: Any, suite: str | None) -> None:
 
     if suite is None or SUITES[suite].published is None:
         return
-    from rich.markup import escape
-
     from graphnetz.analysis.published import beside, rows_inside
 
     rows, console = beside(report, SUITES[suite]), console_of(240)
@@ -124,16 +120,16 @@ def print_beside(report: Any, suite: str | None) -> None:
     if rows:
         print_table(console, columns, table, title="beside the published numbers", right=columns[2:-1], no_wrap=True)
         kinds = dict.fromkeys(row.verdict for row in rows)
-        counts = (f"{sum(row.verdict == kind for row in rows)} {escape(kind)}" for kind in kinds)
+        counts = (f"{sum(row.verdict == kind for row in rows)} {kind}" for kind in kinds)
         console.print(f"{', '.join(counts)} of {len(rows)} cells.")
     if any(row.inside is not None for row in rows):
         inside, whole = rows_inside(rows, SUITES[suite])
         words = "our mean in the published interval widened by 0.02"
         console.print(f"{len(inside)} of {len(whole)} rows have every model inside: {words}.")
         if left := [task for task in dict.fromkeys(row.task for row in rows) if task not in whole]:
-            console.print(f"Not run with every model: {escape(', '.join(left))}.")
+            console.print(f"Not run with every model: {', '.join(left)}.")
     if not all(row.same_data for row in rows):
         console.print(
             "Other data: a reduced size or a generator of our own; a difference there is no sign of an error."
         )
-    console.print(f"Published: {escape(SUITES[suite].citation)}.")
+    console.print(f"Published: {SUITES[suite].citation}.")

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from graphnetz._core.grouping import grouped
 from graphnetz._core.text import number as number
 from graphnetz._core.text import p_value as p_value
 from graphnetz._core.text import seeds_word
@@ -72,9 +73,7 @@ class Grid:
 
     def by_metric(self) -> list[tuple[str, tuple[TaskRow, ...]]]:
         """Rows that may share an axis: grouped by metric and direction, in order of first appearance."""
-        groups: dict[tuple[str, bool], list[TaskRow]] = {}
-        for row in self.rows:
-            groups.setdefault((row.metric, row.greater_is_better), []).append(row)
+        groups = grouped(self.rows, lambda row: (row.metric, row.greater_is_better))
         return [(metric, tuple(rows)) for (metric, _), rows in groups.items()]
 
     @property

@@ -71,26 +71,6 @@ def csv(text: object) -> str:
     return "'" + plain if plain[:1] in ("=", "+", "-", "@") else plain
 
 
-def rich(text: object, *, width: int = 80) -> str:
-    r"""Return ``text`` for rich console markup.
-
-    rich's own ``escape`` leaves ``\[`` that opens no tag alone, which is then shown without its backslash, and
-    miscounts two or more backslashes at the end; a property test found both.
-    """
-    plain = _RICH_SPECIAL.sub(_rich_escaped, shorten(text, width))
-    trailing = len(plain) - len(plain.rstrip("\\"))
-    return plain + "\\" * trailing
-
-
-# What would be read as a tag, with the backslashes before it; or backslashes before a bracket that opens no tag.
-_RICH_SPECIAL = re.compile(r"(\\*)(\[[a-z#/@][^[]*?])|(\\+)(?=\[)")
-
-
-def _rich_escaped(match: re.Match[str]) -> str:
-    before_tag, tag, before_bracket = match.groups()
-    return f"{before_tag}{before_tag}\\{tag}" if tag else f"{before_bracket}\\"
-
-
 def plot(text: object, *, width: int = 28) -> str:
     r"""Return ``text`` for matplotlib, where a pair of ``$`` would start a formula."""
     plain = shorten(text, width).replace("$", r"\$")

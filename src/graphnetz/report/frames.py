@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from graphnetz._core.errors import MissingExtraError
+from graphnetz._core.grouping import grouped
 from graphnetz._core.optional import pip_install
 from graphnetz.records import CellResult, recorded_protocols
 from graphnetz.records.analysis import CellStat, Comparison, Ranking
@@ -94,11 +95,8 @@ _COSTS = (
 def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
     """Return seconds, peak memory, parameters, epochs, layers in kernels and own settings per (task, model)."""
     own = recorded_protocols(results).get("model_protocols", {})
-    groups: dict[tuple[str, str], list[CellResult]] = {}
-    for result in results:
-        groups.setdefault((result.task, result.model), []).append(result)
     rows = []
-    for (task, model), cells in groups.items():
+    for (task, model), cells in grouped(results, lambda result: (result.task, result.model)).items():
         seconds = [c.seconds for c in cells if math.isfinite(c.seconds)]
         memory = [c.peak_memory for c in cells if math.isfinite(c.peak_memory)]
         done = [c for c in cells if c.ok]

@@ -79,7 +79,7 @@ def _cells(report: BenchmarkReport, *, histories: bool) -> list[dict[str, Any]]:
             row = table.cell(task, model)
             for i, seed in enumerate(table.seeds):
                 result = found.get((task, model, seed))
-                history = result.history if result else _at(runs.get(model, ()), i)
+                history = result.history if result else dict(enumerate(runs.get(model, ()))).get(i, {})
                 if result is None and not history and not math.isfinite(row[i]):
                     continue
                 cell = _cell(task, model, seed, result, info, float(row[i]))
@@ -87,10 +87,6 @@ def _cells(report: BenchmarkReport, *, histories: bool) -> list[dict[str, Any]]:
                     cell["history"] = {key: jsonable(list(values)) for key, values in history.items()}
                 out.append(cell)
     return out
-
-
-def _at(runs: Sequence[Mapping[str, Sequence[float]]], i: int) -> Mapping[str, Sequence[float]]:
-    return runs[i] if i < len(runs) else {}
 
 
 def _cell(task: str, model: str, seed: int, result: CellResult | None, info: TaskInfo, value: float) -> dict[str, Any]:
@@ -170,6 +166,7 @@ def _result(
     protocols: Mapping[tuple[str, str], Protocol | None],
 ) -> CellResult:
     info = tasks[item["task"]]
+    counts: dict[str, Any] = {name: int(item.get(name, 0)) for name in ("epochs", "parameters", "n_train", "n_test")}
     return CellResult(
         key="",
         task=str(item["task"]),
@@ -183,7 +180,7 @@ def _result(
         best_epoch=item.get("best_epoch"),
         error=str(item.get("error", "")),
         replication=info.replication,
-        **{name: int(item.get(name, 0)) for name in ("epochs", "parameters", "n_train", "n_test")},
+        **counts,
         notes=tuple(map(str, item.get("notes", ()))),
         trace=tuple(dict(step) for step in item.get("trace", ())),
         protocol=protocols.get((str(item["task"]), str(item["model"]))),

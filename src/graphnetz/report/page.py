@@ -149,7 +149,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(clean=escape.clean, short=escape.shorten, num=number, p=p_value, value=shown, joined=_joined)
+    env.filters.update(clean=escape.clean, short=escape.shorten, num=number, p=p_value, value=shown)
+    env.filters.update(joined=_joined, latex=escape.latex)
     env.tests["finite"] = lambda value: isinstance(value, float | int) and math.isfinite(value)
     return env
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphnetz._core.grouping import grouped
 from graphnetz._core.paths import write_file
 from graphnetz._core.text import names
 from graphnetz.records.analysis import INTERVAL_WORDS, TEST_WORDS
@@ -37,7 +38,7 @@ def write_paper(
         "pairwise.tex": pairwise_tex(report.analysis),
         "methods.tex": methods_tex(report, known),
         "references.bib": bibtex(test_keys(report), report.scores.models, dict(sorted(set(known.values())))),
-        "paper.tex": _document(report),
+        "paper.tex": render_text("paper.tex", figures=[plan.name for plan in figure_plans(report.analysis)]),
     }
     for name, text in texts.items():
         write_file(folder / name, text)
@@ -96,9 +97,8 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 
 def _replication(report: BenchmarkReport) -> list[str]:
-    groups: dict[str, list[str]] = {}
-    for task, info in report.task_info.items():
-        groups.setdefault(info.replication, []).append(task)
+    info = report.task_info
+    groups = grouped(info, lambda task: info[task].replication)
     if len(groups) == 1:
         return [f"On every task {REPLICATION_WORDS[next(iter(groups))]['seed']}."]
     return [
@@ -127,20 +127,3 @@ def _settings(values: Mapping[str, Any]) -> str:
     kept = {k: v for k, v in values.items() if v is not None}
     text = ", ".join(f"{k.replace('_', ' ')} {v if isinstance(v, str) else json.dumps(v)}" for k, v in kept.items())
     return escape.latex(text, width=900)
-
-
-FIGURE_WORDS = {
-    "critical_difference": "Mean ranks over tasks; lower is better. Models joined by a bar cannot be told apart.",
-    "dashboard": "Means with 95 % intervals over seeds, one panel per task.",
-    "forest": "Means with 95 % intervals over seeds, one row per task.",
-    "bars": "Means with 95 % intervals over seeds, one panel per metric.",
-    "pairwise_matrix": "Differences between models by task; a framed cell is significant after Holm's correction.",
-    "pairwise_list": "Differences between models with their intervals.",
-    "learning_curves": "Mean over seeds and 95 % interval, epoch by epoch.",
-}
-
-
-def _document(report: BenchmarkReport) -> str:
-    """Return a document that inputs the other files, to look at them together."""
-    names = [plan.name for plan in figure_plans(report.analysis)]
-    return render_text("paper.tex", figures=[(name, escape.latex(FIGURE_WORDS[name], width=400)) for name in names])

@@ -285,12 +285,13 @@ def power_analysis(
     low, high = sd_interval(d, level)
     ends = (sd, low, high)
     # The larger the spread, the lower the power.
-    powers = [power(effect, s, d.size, alpha=alpha, test_ratio=test_ratio) for s in (sd, high, low)]
+    now, least, most = (power(effect, s, d.size, alpha=alpha, test_ratio=test_ratio) for s in (sd, high, low))
     options = {"alpha": alpha, "power": target, "test_ratio": test_ratio}
-    mdes = [minimum_detectable_effect(s, d.size, **options) for s in ends]
-    seeds = [seeds_needed(effect, s, max_n=max_n, **options) for s in ends]
-    reason = "" if seeds[0] is not None else f"no number of seeds up to {max_n} reaches power {target} at this effect"
-    return PowerResult(effect, alpha, target, d.size, *ends, *powers, *mdes, *seeds, reason)
+    mde, mde_low, mde_high = (minimum_detectable_effect(s, d.size, **options) for s in ends)
+    seeds, seeds_low, seeds_high = (seeds_needed(effect, s, max_n=max_n, **options) for s in ends)
+    reason = "" if seeds is not None else f"no number of seeds up to {max_n} reaches power {target} at this effect"
+    found = (now, least, most, mde, mde_low, mde_high)
+    return PowerResult(effect, alpha, target, d.size, *ends, *found, seeds, seeds_low, seeds_high, reason)
 
 
 def _power(effect: float, sd: float, n: int, alpha: float, test_ratio: float) -> float:

@@ -225,8 +225,8 @@ def _describe(
     seen = row[: state.plan[look - 1]]
     mean, low, high = repeated_interval(seen, state.levels[look - 1, -1], test_ratio=ratio)
     asked = not math.isnan(p_equivalence)
-    found = (p, float(state.used[0, index]))
-    found += (p_equivalence, float(state.used_equivalence[0, index]) if asked else math.nan)
+    level = float(state.used_equivalence[0, index]) if asked else math.nan
+    found = (p, float(state.used[0, index]), p_equivalence, level)
     why = _why(seen, futile=futile) if decision == "undecided" else ""
     n = int(np.isfinite(seen).sum())
     return SequentialComparison(decision, look, n, mean, low, high, *found, different, equivalent, why)
