@@ -83,11 +83,13 @@ def _refuse_merged(folder: Path) -> None:
 
 def _run(config: RunConfig, *, retry_failed: bool, strict_env: bool, as_json: bool, quiet: bool) -> int:
     from graphnetz.cli.show import print_beside, print_report
-    from graphnetz.engine.run import run_benchmark
+    from graphnetz.engine.config import resolve
+    from graphnetz.engine.run import run as train
 
     folder = config.folder()
     remember_folder(str(folder))
-    report = run_benchmark(config, out=folder, verbose=not quiet, retry_failed=retry_failed, strict_env=strict_env)
+    chosen = resolve(config.model_copy(update={"out": str(folder)}))
+    report = train(chosen, verbose=not quiet, retry_failed=retry_failed, strict_env=strict_env)
     answer(as_json, lambda: json.loads(report.to_json()), lambda: print_report(report, folder))
     if not as_json:
         print_beside(report, config.suite)

@@ -26,13 +26,14 @@ class SettingsCommand(TyperCommand):
         *own, last = super().get_params(ctx)
         return [*own, *_options(config.RunConfig), last]
 
-    def invoke(self, ctx: Any) -> Any:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Hand the settings over in ``ctx.meta``: the function has no parameters for them."""
         from graphnetz.records.config import RunConfig
 
+        rest = super().parse_args(ctx, args)
         found = {key: ctx.params.pop(key) for key in list(ctx.params) if key in RunConfig.model_fields}
         ctx.meta[KEY] = {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
-        return super().invoke(ctx)
+        return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options group by group."""

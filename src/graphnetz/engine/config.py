@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz._core.errors import UnknownNameError, UsageError, unknown_name
 from graphnetz._core.paths import slug
 from graphnetz.analysis.comparisons import known_test
 from graphnetz.datasets import SUITES, find_task, iter_benchmark_tasks, task_from_edges
@@ -112,7 +112,10 @@ def resolve(config: RunConfig, brought: Brought | None = None) -> Run:
     brought = brought or Brought()
     if config.save_weights and config.out is None:
         raise UsageError("save_weights needs a run folder. Pass out=DIR as well.")
-    known_test(config.pairwise_method or "t")
+    try:
+        known_test(config.pairwise_method or "t")
+    except UnknownNameError as error:
+        raise UsageError(f"The setting 'pairwise_method' is wrong: {error}") from error
     suite = SUITES[config.suite or "default"]
     specs = _specs(config, brought, suite)
     tasks = resolve_tasks(config, brought)
