@@ -17,6 +17,7 @@ from graphnetz.records.config import PROTOCOLS, Preset
 from graphnetz.report.plots import FIGURES
 from graphnetz.rings import FEATURES, perturbation, structure_metric
 from graphnetz.selection import SELECTORS, extractor
+from graphnetz.selection.bench import COLLECTIONS
 from graphnetz.selection.selectors.base import Selector
 from graphnetz.stats import CORRECTIONS, INTERVALS, PAIRED_TESTS, SPENDING
 from graphnetz.stats.paired import TestOutcome
@@ -184,3 +185,9 @@ def plug_constant(seen):
 
 plug_short = Preset({"epochs": 2}, ("PlugLinear",))
 PROTOCOLS.add("plug_short", plug_short)
+
+
+@COLLECTIONS.register("plug_collection")
+def plug_collection(path, feature_sets):
+    """A reader that knows no file."""
+    return None

@@ -29,6 +29,7 @@ POINTS = {
     "features": ("features", "plug_first", "plug_first"),
     "extractors": ("extractors", "plug_squares", "plug_squares"),
     "selectors": ("selectors", "plug_median", "PlugMedian"),
+    "collections": ("collections", "plug_collection", "plug_collection"),
     "checks": ("audit", "plug constant feature", "plug_constant"),
 }
 CONTRACTS = """

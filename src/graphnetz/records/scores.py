@@ -166,7 +166,30 @@ class ScoreTable:
         return split_means(values, self.seeds, self.splits[self.tasks.index(task)])
 
     def ratio(self, t: int) -> float:
-        """n_test / n_train of task ``t`` where its runs share training data and it is known, else 0."""
+        """n_test / n_train of a task whose runs share training data.
+
+        Parameters
+        ----------
+        t
+            Number of the task.
+
+        Returns
+        -------
+        float
+            0 where runs share nothing, or the sizes are unknown.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN",), seeds=(0, 1), values=np.array([[[0.8, 0.9]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("fold",), test_ratio=(0.25,),
+        ...     blocks=("cora",),
+        ... )
+        >>> table.ratio(0)
+        0.25
+        """
         shared = self.replication[t] in SHARED_DATA and math.isfinite(self.test_ratio[t])
         return self.test_ratio[t] if shared else 0.0
 

@@ -36,7 +36,7 @@ Beds = dict[tuple[str, str], dict[str, Testbed]]
 """Testbeds by (task, name) and feature set."""
 
 COLLECTIONS: Registry[Callable[[Path, tuple[str, ...]], Beds | None]] = Registry(
-    "collection", entry_points="graphnetz.collections", homes=("graphnetz.papers.glemos",)
+    "collection", entry_points="graphnetz.collections", accepts=callable, homes=("graphnetz.papers.glemos",)
 )
 """Readers of published collections: testbeds of a file or folder with some feature sets, None when it is not theirs."""
 
