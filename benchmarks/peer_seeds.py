@@ -24,7 +24,7 @@ from torch_geometric.utils import degree
 
 import graphnetz.kernels as kernels
 from graphnetz import models
-from graphnetz.kernels import roc_auc
+from graphnetz.metrics import rank_auc
 from graphnetz.tasktypes.heads import LinkHead
 from workloads import EPOCHS, link_graph
 
@@ -53,7 +53,7 @@ def final_auc(name: str, seed: int, *, torch_stream: bool) -> float:
     model.eval()
     with torch.no_grad():
         scores = model.decode(model.encode(train), test.edge_label_index)
-    return float(roc_auc(test.edge_label.numpy(), scores.numpy()))
+    return float(rank_auc(test.edge_label.numpy(), scores.numpy()))
 
 
 def main() -> None:

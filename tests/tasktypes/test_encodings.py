@@ -19,7 +19,6 @@ from graphnetz.tasktypes.encodings import (
     NodeIndexPE,
     RandomWalkPE,
     laplacian,
-    positional_encoding,
     positions,
 )
 from graphnetz.tasktypes.packing import pack
@@ -176,13 +175,6 @@ def test_link_prediction_does_not_pass_on_an_encoding_of_held_out_edges():
     graph = data_of(nx.gnp_random_graph(30, 0.3, seed=0))
     split = TASK_TYPES["link_pred"].split(LaplacianPE(4)(graph), 0)
     assert "pe" not in split.data
-
-
-def test_names_of_the_study():
-    assert positional_encoding("none", 4) is None
-    assert repr(positional_encoding("laplacian_absolute", 4)) == "LaplacianPE(k=4, signs='absolute')"
-    with pytest.raises(UsageError, match="Known: index_fixed"):
-        positional_encoding("lap", 4)
 
 
 @pytest.mark.parametrize(

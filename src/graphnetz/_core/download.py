@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 
 from graphnetz._core import http
 from graphnetz._core.errors import DownloadError, UsageError
-from graphnetz._core.paths import atomic_write, inside
+from graphnetz._core.paths import inside, write_file
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes so far and the total when the server told it."""
@@ -238,8 +238,7 @@ def _write_record(target: Path, digest: str) -> None:
     with _locked(target.parent / f".{RECORD}.lock"):
         known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
         known[target.name] = digest
-        with atomic_write(record) as stream:
-            json.dump(known, stream, indent=1, sort_keys=True)
+        write_file(record, json.dumps(known, indent=1, sort_keys=True))
 
 
 def _copy_into_mirror(target: Path, name: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import write_file
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.store import Store
@@ -84,8 +84,8 @@ def register(store: Store, body: dict[str, Any], folder: Path | None) -> None:
         meta = store.read_meta()
     if folder is not None and not (folder / FILE_NAME).exists():
         kept = meta[_META_PLAN]
-        with atomic_write(folder / FILE_NAME) as stream:
-            stream.write(json.dumps({"sha256": kept["hash"], **kept["plan"]}, indent=1, ensure_ascii=False) + "\n")
+        text = json.dumps({"sha256": kept["hash"], **kept["plan"]}, indent=1, ensure_ascii=False)
+        write_file(folder / FILE_NAME, text + "\n")
 
 
 def count_again(store: Store, evaluations: int) -> None:

@@ -5,11 +5,6 @@ from graphnetz.kernels.arcs import norm_relu_add as norm_relu_add
 from graphnetz.kernels.arcs import row_sum as row_sum
 from graphnetz.kernels.attention import dot_attention as dot_attention
 from graphnetz.kernels.attention import gat_attention as gat_attention
-from graphnetz.kernels.auc import average_precision as average_precision
-from graphnetz.kernels.auc import average_precision_pairs as average_precision_pairs
-from graphnetz.kernels.auc import hits_at_k as hits_at_k
-from graphnetz.kernels.auc import roc_auc as roc_auc
-from graphnetz.kernels.auc import roc_auc_pairs as roc_auc_pairs
 from graphnetz.kernels.blocks import Blocks as Blocks
 from graphnetz.kernels.blocks import pool as pool
 from graphnetz.kernels.door import Acceleration as Acceleration

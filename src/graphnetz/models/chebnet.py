@@ -39,7 +39,7 @@ class ChebNet(BasicGNN):  # type: ignore[misc]
     >>> from torch_geometric.data import Data
     >>> from graphnetz.models import ChebNet
     >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> ChebNet(3, 8, 2)(data.x, data.edge_index).shape
+    >>> ChebNet(3, 8, 2)(data).shape
     torch.Size([3, 2])
     """
 

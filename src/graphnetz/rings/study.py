@@ -13,7 +13,7 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import MissingExtraError, UsageError
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import write_file
 from graphnetz.rings.perturbations import PERTURBATIONS, perturb_dataset
 from graphnetz.rings.rules import Assessment, assess
 from graphnetz.rings.separability import SeparabilityResult, separability
@@ -294,8 +294,7 @@ class SeparabilityStudy:
             "directions": self.directions,
             "records": [asdict(record) for record in self.records],
         }
-        with atomic_write(path) as stream:
-            json.dump(payload, stream, indent=1)
+        write_file(path, json.dumps(payload, indent=1))
 
     @classmethod
     def load(cls, path: str | Path) -> SeparabilityStudy:

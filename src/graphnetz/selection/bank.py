@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import DataError, UsageError
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import write_file
 from graphnetz.selection.metafeatures import feature_names, meta_features
 from graphnetz.selection.space import Configuration
 
@@ -287,8 +287,7 @@ class PerformanceBank:
                 len(records), len(metrics)
             ),
         )
-        with atomic_write(path, "wb") as stream:
-            stream.write(buffer.getvalue())  # type: ignore[arg-type]
+        write_file(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> PerformanceBank:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError, unknown_name
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import atomic_write, write_file
 from graphnetz._core.registry import Registry
 from graphnetz.selection.bank import FEATURE_SET, PerformanceBank
 from graphnetz.selection.scoring import METRICS, SelectionScores
@@ -171,5 +171,4 @@ def write_studies(studies: Sequence[TestbedStudy], out: Path) -> None:
         "testbeds.csv": csv_text(columns, rows),
     }
     for name, text in files.items():
-        with atomic_write(out / name) as stream:
-            stream.write(text)
+        write_file(out / name, text)

@@ -169,11 +169,6 @@ METHODS = _methods()
 """The methods of Table 3 by name, in its order."""
 
 
-def published_space() -> tuple[Configuration, ...]:
-    """The 366 configurations as the paper counts them."""
-    return tuple(item for method in METHODS.values() for item in method.listed())
-
-
 def configuration_space(
     task_type: str | None = None, *, methods: tuple[str, ...] | None = None
 ) -> tuple[Configuration, ...]:

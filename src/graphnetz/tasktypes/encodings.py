@@ -13,7 +13,7 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -170,23 +170,6 @@ class NodeIndexPE(PositionalEncoding):
     def rows(self, graphs: Sequence[Data]) -> list[np.ndarray]:
         """One array [nodes, k] per graph."""
         return [np.eye(int(graph.num_nodes or 0), self.k) for graph in graphs]
-
-
-def positional_encoding(name: str, k: int) -> PositionalEncoding | None:
-    """The encodings of the study by name; ``"none"`` gives None, which tasks take as no transform."""
-    made: dict[str, Any] = {
-        "none": lambda: None,
-        "laplacian": lambda: LaplacianPE(k),
-        "laplacian_fixed": lambda: LaplacianPE(k, signs="fixed"),
-        "laplacian_absolute": lambda: LaplacianPE(k, signs="absolute"),
-        "index_fixed": lambda: NodeIndexPE(k),
-        "index_random": lambda: NodeIndexPE(k, order="random"),
-        "random_walk": lambda: RandomWalkPE(k),
-    }
-    if name not in made:
-        raise UsageError(f"Unknown positional encoding {name!r}. Known: {', '.join(sorted(made))}.")
-    chosen: PositionalEncoding | None = made[name]()
-    return chosen
 
 
 def adjacency(data: Data) -> sp.csr_matrix:
