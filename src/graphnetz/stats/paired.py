@@ -184,6 +184,7 @@ def hedges_factor(df: int) -> float:
 
 @PAIRED_TESTS.register("t")
 def _student(differences: Differences, test_ratio: float) -> TestOutcome:  # noqa: ARG001
+    """Paired t-test of Student."""
     return student_test(differences, 0.0)
 
 

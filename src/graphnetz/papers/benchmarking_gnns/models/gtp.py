@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.aggr import Set2Set
@@ -12,7 +14,7 @@ from graphnetz.papers.benchmarking_gnns.models.gatedgcn import GatedGCNLayer
 from graphnetz.papers.benchmarking_gnns.models.gin import GINLayer
 
 
-class _Recurrent(nn.Module):
+class _Recurrent(nn.Module, abc.ABC):
     """Layers whose output is the hidden state of a GRU that reads the layer's input."""
 
     def __init__(
@@ -35,9 +37,9 @@ class _Recurrent(nn.Module):
         self.set2set = Set2Set(width, processing_steps=1)
         self.build(width, out_channels, out_graph, num_layers=num_layers, dropout=dropout)
 
+    @abc.abstractmethod
     def build(self, width: int, out: int, out_graph: int, *, num_layers: int, dropout: float) -> None:
         """Make layers and readouts."""
-        raise NotImplementedError
 
     def pooled(self, h: Tensor, data: Data) -> Tensor:
         """Twice as wide summary of each graph."""
