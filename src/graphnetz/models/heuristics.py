@@ -1,4 +1,4 @@
-"""Link predictors that count shared neighbours."""
+"""Link predictors that count neighbours: each one's, or those that two nodes share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import abc
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from graphnetz.models.predictors import Scores
 from graphnetz.models.spec import register_model
@@ -92,3 +93,66 @@ class AdamicAdar(_Shared):
     def weight(degree: np.ndarray) -> np.ndarray:
         """One over the logarithm; a shared neighbour has degree 2 at least."""
         return np.asarray(1.0 / np.log(np.maximum(degree, 2.0)))
+
+
+@register_model(task_types={"link_pred"})
+class DegreeProduct:
+    """Preferential attachment: the product of training degrees.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import DegreeProduct
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph()))
+    >>> model = DegreeProduct()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (14,)
+    """
+
+    def fit(self, split: Split, rng: np.random.Generator) -> None:
+        """Count training degrees."""
+        self.degree = torch.bincount(split.data.edge_index[0], minlength=split.data.num_nodes).numpy().astype(float)
+
+    def score(self, split: Split) -> Scores:
+        """Score pairs; the logarithm keeps the order and the range small."""
+        score = {}
+        for part in _PARTS:
+            a, b = split.part(part).index.numpy()
+            score[part] = np.log1p(self.degree[a]) + np.log1p(self.degree[b])
+        return score
+
+
+@register_model(task_types={"link_pred"})
+class Jaccard:
+    """Shared neighbours over all neighbours, from training edges.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from graphnetz import get_split, task_from_networkx
+    >>> from graphnetz.models import Jaccard
+    >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph()))
+    >>> model = Jaccard()
+    >>> model.fit(split, np.random.default_rng(0))
+    >>> model.score(split)["test"].shape
+    (14,)
+    """
+
+    def fit(self, split: Split, rng: np.random.Generator) -> None:
+        """Keep the training adjacency."""
+        self.adjacency = adjacency_of(split)
+        self.degree = np.asarray(self.adjacency.sum(axis=1)).ravel()
+
+    def score(self, split: Split) -> Scores:
+        """Score pairs; two nodes without neighbours share nothing."""
+        score = {}
+        for part in _PARTS:
+            a, b = split.part(part).index.numpy()
+            shared = np.asarray(self.adjacency[a].multiply(self.adjacency[b]).sum(axis=1)).ravel()
+            union = self.degree[a] + self.degree[b] - shared
+            score[part] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+        return score
