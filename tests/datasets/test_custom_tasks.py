@@ -206,6 +206,20 @@ def test_register_and_unregister_leave_no_trace():
         unregister_task("social", "my_assay")
 
 
+@pytest.mark.parametrize("category", ["my_lab", "social"])
+@pytest.mark.parametrize("own", [None, "social"])
+def test_what_is_registered_is_what_comes_back(category, own):
+    """Whoever keeps the returned task, the given one or the listed one holds one and the same object."""
+    task = task_from_dataset("my_assay", "graph_cls", [], category=own)
+    returned = register_task(category, task)
+    try:
+        assert returned is task
+        assert BENCHMARK_TASKS[category]["graph_cls"][-1] is task
+        assert next(t for t in iter_benchmark_tasks(category=category) if t.name == "my_assay") is task
+    finally:
+        assert unregister_task(category, "my_assay") is returned
+
+
 def test_task_from_dataset_checks_its_words():
     with pytest.raises(ValueError, match="unknown task type"):
         task_from_dataset("x", "node_class", Data())

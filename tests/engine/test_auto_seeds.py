@@ -1,5 +1,6 @@
 """``seeds="auto"``: rounds, resuming, what the report shows."""
 
+import contextlib
 import json
 import math
 
@@ -33,11 +34,11 @@ def value(task, model, seed):
     return MEANS[model] + SPREAD[model] * rng.normal()
 
 
-def whole_plan(tasks=("one", "three")):
+def whole_plan(tasks=("one", "three"), splits=0):
     cells = tuple(
         Cell(f"{t}/{m}/{s}", t, m, s, Protocol()) for t in tasks for m in MEANS for s in range(RULE.max_seeds)
     )
-    info = {t: TaskInfo("test_acc", replication="regenerate") for t in tasks}
+    info = {t: TaskInfo("test_acc", replication="fold" if splits else "regenerate", splits=splits) for t in tasks}
     tasks = tuple(Task(t, "node_cls", lambda root: None) for t in tasks)
     return Plan(cells, tasks, tuple(MEANS), tuple(range(RULE.max_seeds)), info, {}, {})
 
@@ -113,6 +114,40 @@ def test_a_model_that_always_fails_costs_its_first_look_only(tmp_path):
     with Store.create(tmp_path) as store:
         part = run_rounds(store, whole_plan(("one",)), RULE, Trainer(store, failing=failing))
     assert sum(cell.model == "noisy" for cell in part.cells) == RULE.looks[0]
+
+
+def test_fixed_splits_are_trained_in_whole_rounds_and_read_as_splits(tmp_path):
+    with Store.create(tmp_path) as store:
+        part = run_rounds(store, whole_plan(("one",), splits=5), RULE, Trainer(store))
+        results = list(store.results())
+        (section,) = store.read_sections()
+    decisions = decide_report(results, part.info, part.models, RULE)
+    assert cost_of(decisions, RULE).used == len(results) == section.extra["used"]
+    for item in decisions["one"].comparisons:
+        assert item.state.seeds in (5, 10, 20, 30)
+        assert item.state.n == 5
+        assert item.p > 0.05 or item.state.different
+    assert any("fixed splits" in text for text in section.paragraphs)
+
+
+ANYTIME = SeedRule(None, max_seeds=30, first_look=3, mode="anytime")
+
+
+def test_anytime_reads_after_every_seed_and_goes_on_where_it_was_killed(tmp_path):
+    with Store.create(tmp_path / "straight") as store:
+        expected = run_rounds(store, whole_plan(), ANYTIME, Trainer(store)).cells
+        results, (section,) = list(store.results()), store.read_sections()
+    with Store.create(tmp_path / "killed") as store:
+        for lives in (29, 10**9):
+            with contextlib.suppress(KeyboardInterrupt):
+                found = run_rounds(store, whole_plan(), ANYTIME, Trainer(store, lives=lives)).cells
+    assert found == expected
+    decisions = decide_report(results, whole_plan().info, tuple(MEANS), ANYTIME)
+    states = [item.state for task in decisions.values() for item in task.comparisons]
+    assert {state.decision for state in states} == {"different", "undecided"}  # no margin, no equivalence
+    assert all(item.p <= 0.05 for task in decisions.values() for item in task.comparisons if item.state.different)
+    assert "e-process" in section.paragraphs[1]
+    assert SeedRule.from_config({"auto": json.loads(json.dumps(section.extra["rule"]))}) == ANYTIME
 
 
 class Guesser:
@@ -224,6 +259,21 @@ def test_looking_at_a_run_that_goes_on_uses_the_rule(tmp_path):
     assert {item.state.decision for item in report.decisions()["coins"].comparisons} == {"open"}
     assert not report.pairwise()["different"].any()
     assert report.verdicts()
+
+
+def test_an_anytime_run_says_which_rule_ran(tmp_path):
+    report = auto(tmp_path, seeds="anytime", precision=None)
+    state = {frozenset((d.a, d.b)): d.state for d in report.decisions()["coins"].comparisons}
+    assert state[frozenset(("p50", "p90"))].decision == "different"
+    assert state[frozenset(("p50", "p52"))].decision == "undecided"
+    assert report.config["auto"]["mode"] == "anytime"
+    section = next(s for s in report.sections if s.name == "seeds-auto")
+    assert "no margin was declared" in section.paragraphs[0]
+    assert json.loads((tmp_path / "plan.json").read_text())["stopping_rule"]["mode"] == "anytime"
+    again = BenchmarkReport.from_json(tmp_path / "results.json")
+    assert again.pairwise().equals(report.pairwise())
+    row = report.pairwise().set_index(["model_a", "model_b"]).loc[("p50", "p90")]
+    assert row["diff_low"] == state[frozenset(("p50", "p90"))].low
 
 
 def test_wrong_use_is_refused():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphnetz.engine.preregistration import plan_hash
+from graphnetz.engine.preregistration import _family_words, plan_hash
 from graphnetz.engine.store import Store
 
 pytestmark = pytest.mark.usefixtures("no_figures")
@@ -106,3 +106,5 @@ def test_the_family_is_stated(tmp_path):
     words = registered(run(tmp_path)).paragraphs[0]
     assert "Holm at 0.05 over the 3 comparisons of each task" in words
     assert "3 comparisons in 1 family;" in words
+    one = _family_words([1], {"comparisons": {"alpha": 0.05, "correction": "Holm"}})
+    assert "over the 1 comparison of each task. The page shows 1 comparison in 1 family;" in one

@@ -97,6 +97,19 @@ def test_a_declaration_is_believed_and_nothing_is_compared(monkeypatch):
         assert not report.provenance["notes"]
 
 
+def test_a_run_can_be_told_what_undeclared_seeds_vary(monkeypatch):
+    monkeypatch.setattr("graphnetz.engine.plan.seed_effect", lambda *_: pytest.fail("compared"))
+    tasks = [
+        Task("undeclared", "node_cls", regenerate),
+        Task("declared", "node_cls", regenerate, replication="regenerate"),
+        Task("fixed", "node_cls", lambda root: ring()),
+    ]
+    report = run_benchmark(tasks=tasks, seeds=range(2), replication="resplit", **RUN)
+    found = {name: info.replication for name, info in report.task_info.items()}
+    # The masks of the last one do not change with the seed, whatever is said.
+    assert found == {"undeclared": "resplit", "declared": "regenerate", "fixed": "init"}
+
+
 def test_a_loader_is_called_once_per_seed_and_a_lone_seed_stays_unknown():
     seen = []
 

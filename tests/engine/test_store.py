@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphnetz._core import arrays
 from graphnetz._core.errors import StoreError
 from graphnetz.engine.store import (
     SCHEMA_VERSION,
@@ -281,7 +282,7 @@ def test_damaged_blobs_are_an_error_not_a_crash():
 
 
 def test_a_bomb_is_not_inflated(monkeypatch):
-    monkeypatch.setattr(codec, "MAX_BLOB", 1000)
+    monkeypatch.setattr(arrays, "MAX_BLOB", 1000)
     with pytest.raises(StoreError, match="more than 1000"):
         codec.unpack_json(zlib.compress(b"[" + b"0," * 100_000 + b"0]"))
 

@@ -40,7 +40,7 @@ def test_forest_has_a_panel_per_metric_and_a_mark_per_value():
     assert len(panels) == 2
     words = titles(root)
     assert len(words) == 5
-    assert words[0] == "t1: A · Test accuracy 0.8000 [0.790, 0.810] · 10 seeds · best mean of the row"
+    assert words[0] == "t1: A · Test accuracy 0.8000 [0.790, 0.810] · 10 seeds · best mean over shared seeds"
     assert any(EVIL in text for text in words)  # as text
     assert not list(root.iter("img"))
 

@@ -66,9 +66,7 @@ def test_summary_table_is_sound_latex():
 
 def test_pairwise_tables_are_sound_latex():
     pairs = [
-        Comparison(
-            t, "a_b", EVIL, True, 10, 0.1, dz=2.0, p_decided=p, shown_low=0.05, shown_high=0.15, different=p < 0.05
-        )
+        Comparison(t, "a_b", EVIL, True, 10, 0.1, dz=2.0, p_decided=p, sim_low=0.05, sim_high=0.15, different=p < 0.05)
         for t in NAMES
         for p in (1e-9, 0.3, math.nan)
     ]

@@ -1,14 +1,25 @@
 """Every figure: drawn from records, labelled with what was given, the same bytes twice."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from graphnetz._core.errors import UsageError
 from graphnetz.records.analysis import Comparison
-from graphnetz.records.views import CellView, Curve, CurvePanel, Grid, RankView, TaskRow
-from graphnetz.report import plots
+from graphnetz.records.views import (
+    CellView,
+    Curve,
+    CurvePanel,
+    Grid,
+    ProfileView,
+    RankSetView,
+    RankView,
+    TaskRow,
+    clique_levels,
+)
+from graphnetz.report import BenchmarkReport, plots, write
 from graphnetz.report.style import figure_bytes, palette, save_figure
 
 MODELS = ("GCN", "a_b$%", "_hidden", "</script>" + "x" * 300)
@@ -34,9 +45,7 @@ def grid():
 
 
 def pair(task="cora", a="GCN", b="a_b$%", p=0.01):
-    return Comparison(
-        task, a, b, True, 10, 0.02, dz=1.0, p_decided=p, shown_low=0.01, shown_high=0.03, different=p <= 0.05
-    )
+    return Comparison(task, a, b, True, 10, 0.02, dz=1.0, p_decided=p, sim_low=0.01, sim_high=0.03, different=p <= 0.05)
 
 
 def ranks(rejected=True, cliques=((0, 1), (1, 2))):
@@ -45,6 +54,12 @@ def ranks(rejected=True, cliques=((0, 1), (1, 2))):
 
 def texts(fig):
     return [t.get_text() for t in fig.findobj(lambda artist: hasattr(artist, "get_text"))]
+
+
+def places(**other):
+    return RankSetView(
+        ("A", "$B_1$", "C"), (1.2, 2.0, 2.8), (1, 1, 3), (2, 2, 3), (0, 1, 0), n_tasks=9, n_blocks=8, **other
+    )
 
 
 def drawings(grid):
@@ -58,11 +73,13 @@ def drawings(grid):
         "list": lambda: plots.draw_pairwise_list([pair(), pair("$zinc$", p=0.4)]),
         "critical": lambda: plots.draw_critical_difference(ranks()),
         "curves": lambda: plots.draw_learning_curves([CurvePanel("cora", "Test accuracy", [curve])], MODELS),
+        "places": lambda: plots.draw_rank_sets(places()),
+        "profiles": lambda: plots.draw_profiles(ProfileView(MODELS[:2], x / 5, np.array([x / 5, x / 6]), 2, 9)),
         "history": lambda: plots.draw_history({"train_loss": [1, 0.5], "test_acc": [0.1, 0.9]}),
     }
 
 
-NAMES = ("bars", "forest", "dashboard", "matrix", "list", "critical", "curves", "history")
+NAMES = ("bars", "forest", "dashboard", "matrix", "list", "critical", "curves", "places", "profiles", "history")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -179,3 +196,57 @@ def test_lean_fonts_change_the_time_and_not_the_picture():
     assert lean["png"] == usual["png"]
     assert lean["pdf"].startswith(b"%PDF")
     assert picture() == usual
+
+
+def test_a_bar_of_places_reaches_from_the_best_to_the_worst_and_says_what_is_omitted():
+    _, axes = plots.draw_rank_sets(places())
+    bars = [(p.get_x() + 0.25, p.get_x() + p.get_width() - 0.25) for p in axes.patches if p.get_height() < 0.6]
+    np.testing.assert_allclose(bars, [(1, 2), (1, 2), (3, 3)])
+    labels = [t.get_text() for t in axes.get_yticklabels()]
+    assert labels[0] == "A"
+    assert labels[1].endswith("(1 omitted)")
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # best at the top
+    assert "9 tasks on 8 graphs" in axes.get_title(loc="left")
+
+
+def test_a_clique_with_a_gap_never_joins_the_model_between():
+    """A and C are not told apart, B differs from both: no thick bar may pass B."""
+    view = ranks(cliques=((0, 2),))
+    (spans, level), = clique_levels(view)  # fmt: skip
+    assert (spans, level) == (((1.2, 1.2), (2.8, 2.8)), 0)
+    _, axes = plots.draw_critical_difference(view)
+    thick = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 3.2]
+    assert len(thick) == 2
+    assert max(x[1] - x[0] for x in thick) < 10
+
+
+def test_a_figure_that_leaves_rows_out_says_so(build, tmp_path, monkeypatch):
+    drawn = []
+
+    def keep(figure, **_):
+        drawn.append(figure.get_supxlabel())
+        return {}
+
+    monkeypatch.setattr(write, "figure_files", keep)
+    report = build({f"t{i}": {m: 0.1 * j for j, m in enumerate("ABCDEFGHI")} for i in range(5)}, sd=0.01)
+    names = [plan.name for plan in write.figure_plans(report.analysis)]
+    write.write_figures(report.analysis, tmp_path)
+    said = dict(zip(names, drawn, strict=True))
+    assert said["pairwise_matrix"].endswith("\nThe first 4 of 5 tasks; the tables hold all.")
+    assert said["pairwise_list"] == "The first 48 of 180 comparisons; the tables hold all."
+    assert said["dots"] == ""
+
+
+def test_models_that_nothing_varies_have_no_p():
+    rows = [("t", m, s, x, "test_acc", "init") for m, x in (("A", 0.8), ("B", 0.5)) for s in range(8)]
+    frame = pd.DataFrame(rows, columns=["task", "model", "seed", "score", "metric", "replication"])
+    report = BenchmarkReport.from_scores(frame)
+    (pair,) = report.comparisons()
+    assert pair.p_words == "no test"
+    _, axes = plots.draw_pairwise_list([pair])
+    assert [text.get_text() for text in axes.texts] == ["no test · split"]
+    _, axes = plots.draw_pairwise_matrix([pair], ["A", "B"])
+    assert [text.get_text() for text in axes.texts] == ["+0.300", "no test"]
+    files = write.report_texts(report, ())
+    assert "\\cellcolor{khaki}no test" in files["pairwise.tex"]
+    assert 'no test <span class="mark">significant' in files["report.html"]

@@ -1,6 +1,5 @@
 """Several seeds on one fold are averaged before folds are compared: by hand, with scipy, and through the engine."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -105,20 +104,3 @@ def test_the_engine_knows_how_many_splits_a_dataset_carries():
     )  # fmt: skip
     assert found.task_info["two_folds"].splits == 2
     assert found.comparisons()[0].n == 2
-
-
-def test_equal_scores_do_not_make_the_split_ratio_unknown():
-    cells = [
-        CellResult(
-            f"{model}{seed}", "t", model, seed, "ok", "test_acc", True, {"test_acc": 0.1}, {"test_acc": [0.1]},
-            replication="fold", n_train=90, n_test=30,
-        )
-        for model in "XY"
-        for seed in range(5)
-    ]  # fmt: skip
-    for ratio, words in ((30 / 90, False), (math.nan, True)):
-        sizes = {} if words else {"n_train": 90, "n_test": 30}
-        runs = [dataclasses.replace(cell, **({"n_train": 0, "n_test": 0} | sizes)) for cell in cells]
-        info = TaskInfo("test_acc", replication="fold", test_ratio=ratio, splits=5)
-        found = BenchmarkReport.from_results(runs, tasks={"t": info}, models=("X", "Y"), seeds=range(5))
-        assert ("is unknown" in found.verdict("t")) is words

@@ -42,6 +42,7 @@ def test_configuration_protocols_environment_and_cost_are_tables(mixed):
         "Environment abc",
         "Fingerprints of the data",
         "Cost",
+        "Score against cost",
     ]
     assert tables["Environment abc"].rows == (("python", "3.11"), ("packages: torch", "2.13"))
     training = tables["Training by task"]

@@ -9,15 +9,31 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphnetz._core.errors import DataError
+from graphnetz._core.errors import DataError, UnknownNameError, UsageError
+from graphnetz.cli.app import run_app
 from graphnetz.plotting import plot_benchmark, plot_grouped_bars, plot_history
+from graphnetz.records.analysis import REACHES
+from graphnetz.records.task import REPLICATIONS
+from graphnetz.records.task_info import REPLICATION_WORDS
 from graphnetz.report import BenchmarkReport
 
 FILES = {
     "results.json", "provenance.json", "summary.csv", "summary.md", "pairwise.csv", "pairwise_both.csv", "costs.csv",
     "results.tex", "pairwise.tex", "report.html",
 }  # fmt: skip
-FIGURES = ("dashboard", "bars", "forest", "pairwise_matrix", "pairwise_list", "critical_difference", "learning_curves")
+FIGURES = (
+    "dashboard",
+    "bars",
+    "forest",
+    "pairwise_matrix",
+    "pairwise_list",
+    "critical_difference",
+    "learning_curves",
+    "rank_sets",
+    "dots",
+    "components",
+    "profiles",
+)
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>",
     "=cmd()",
@@ -213,3 +229,54 @@ def test_nothing_finished_still_writes(cells, tmp_path):
     page = (report.write(tmp_path / "r") / "report.html").read_text()
     assert "No model finished on this task" in page
     assert "the cell ended as timeout" in page
+
+
+def test_scores_from_elsewhere_do_not_say_what_a_seed_varies():
+    """They were taken for initialisations on one split, and claims said so."""
+    plain = BenchmarkReport.from_scores(frame())
+    (task,) = plain.scores.tasks
+    assert plain.task_info[task].replication == "unknown"
+    assert plain.task_info[task].reach == "unknown"
+    assert {cell.replication for cell in plain.results} == {"unknown"}
+    for told in ("resplit", {task: "resplit"}):
+        assert BenchmarkReport.from_scores(frame(), replication=told).task_info[task].reach == "dataset"
+    column = frame(replication=["fold"] * 4)
+    assert BenchmarkReport.from_scores(column).task_info[task].replication == "fold"
+    assert BenchmarkReport.from_scores(column, replication="fold").task_info[task].replication == "fold"
+    with pytest.raises(DataError, match="'fold' in its column, and 'init' was told"):
+        BenchmarkReport.from_scores(column, replication="init")
+    with pytest.raises(UsageError, match="Unknown replication 'seeds'"):
+        BenchmarkReport.from_scores(frame(), replication="seeds")
+    with pytest.raises(UnknownNameError, match="nothing"):
+        BenchmarkReport.from_scores(frame(), replication={"nothing": "init"})
+
+
+def test_the_command_is_told_what_a_seed_varies(tmp_path, capsys):
+    path = tmp_path / "scores.csv"
+    frame(score=[0.8, 0.7, 0.6, 0.5]).to_csv(path, index=False)
+    assert run_app(["report", str(path), "--no-figures", "--replication", "resplit", "--json"]) == 0
+    assert {task["replication"] for task in json.loads(capsys.readouterr().out)["tasks"]} == {"resplit"}
+    assert run_app(["report", str(tmp_path / "scores"), "--replication", "resplit"]) == 2
+    assert "is for a CSV" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", REPLICATIONS)
+def test_every_replication_stands_on_the_ladder(name):
+    words = REPLICATION_WORDS[name]
+    assert set(words) == {"reach", "unit", "scope", "holds", "seed"}
+    assert words["reach"] in (*REACHES, "unknown")
+
+
+def test_many_seeds_on_folds_need_the_number_of_folds():
+    """150 seeds on 5 folds were counted as 150 folds, for this dataset and for new examples."""
+    rng = np.random.default_rng(0)
+    rows = [("t", m, s, x, "test_acc") for m in "AB" for s, x in enumerate(rng.normal(0.8, 0.01, 150))]
+    table = pd.DataFrame(rows, columns=["task", "model", "seed", "score", "metric"])
+    with pytest.raises(DataError, match="150 seeds on folds, and nobody said how many folds"):
+        BenchmarkReport.from_scores(table, replication="fold")
+    (pair,) = BenchmarkReport.from_scores(table.assign(splits=5), replication="fold").comparisons()
+    assert pair.n == 5
+    (pair,) = BenchmarkReport.from_scores(table.assign(splits=0), replication="fold").comparisons()
+    assert pair.n == 150
+    few = table[table["seed"] < 10]
+    assert BenchmarkReport.from_scores(few, replication="fold").comparisons()[0].n == 10

@@ -1,5 +1,7 @@
 """The documented tables, against scipy and statsmodels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,10 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from graphnetz._core.errors import UsageError
+from graphnetz.analysis.ranking import _forms
+from graphnetz.records.seed_rule import SeedRule
 from graphnetz.report import BenchmarkReport, TaskInfo
+from graphnetz.stats import friedman, rank_rows
 
 SUMMARY = ["n_seeds", "mean", "std", "sem", "ci_low", "ci_high", "ci_half"]
 PAIRWISE = [
@@ -69,7 +74,7 @@ def test_friedman_matches_scipy(report):
     values = np.array([[np.mean(v) for v in models.values()] for models in report.final_metrics().values()])
     found = report.friedman()
     oracle = stats.friedmanchisquare(*values.T)
-    assert (found["chi2"], found["p_value"]) == pytest.approx((oracle.statistic, oracle.pvalue), rel=1e-9)
+    assert (found["chi2"], found["p_chi2"]) == pytest.approx((oracle.statistic, oracle.pvalue), rel=1e-9)
     assert (found["k"], found["N"]) == (3, 3)
     assert report.mean_ranks().to_dict() == pytest.approx(report.rank_table().mean().to_dict())
 
@@ -101,12 +106,24 @@ def test_golden_ranks_of_the_paper():
     )
     found = BenchmarkReport.from_scores(frame).friedman()
     assert found["chi2"] == pytest.approx(2.04)
-    assert found["p_value"] == pytest.approx(0.56, abs=0.005)
+    assert found["p_chi2"] == pytest.approx(0.56, abs=0.005)
     assert found["cd"] == pytest.approx(1.48, abs=0.005)
     assert not found["rejected"]
 
 
-def test_corrected_test_decides_when_runs_share_data(build):
+def test_the_p_of_friedman_never_contradicts_its_decision():
+    """Five tasks, four models: chi-square gives .0503 where the permutation test, which decides, rejects."""
+    rng = np.random.default_rng(0)
+    split = 0
+    for _ in range(300):
+        values = rng.normal(size=(5, 4)) + np.linspace(0, 1.4, 4)
+        found = _forms(friedman(rank_rows(values, [True] * 5), permutations=999), 1.0)
+        assert found["rejected"] == (found["p_value"] <= found["alpha"])
+        split += found["rejected"] != (found["p_chi2"] <= found["alpha"])
+    assert split  # the two do disagree, so the key that stands beside the decision matters
+
+
+def test_the_corrected_test_stands_in_its_own_columns(build):
     report = build({"t": {"A": 0.80, "B": 0.805}}, replication="resplit", sd=0.01)
     row = report.pairwise().iloc[0]
     d = np.subtract(*report.final_metrics()["t"].values())
@@ -114,10 +131,11 @@ def test_corrected_test_decides_when_runs_share_data(build):
     assert row["p_corrected"] == pytest.approx(2 * stats.t.sf(abs(t), 9), rel=1e-9)
     assert row["p_raw"] < 0.05 < row["p_corrected"]
     assert row["significant"]
-    assert not row["different"]
+    assert row["different"]
+    assert row["reach"] == "dataset"
     summary = report.summary()
     assert (summary["corrected_half"] > summary["ci_half"]).all()
-    assert report.grid().rows[0].cells[0].mark == "tied"
+    assert report.grid().rows[0].cells[0].mark == ""
 
 
 def test_test_set_error_is_binomial(build):
@@ -236,3 +254,22 @@ def test_rank_stability_frame(report):
     frame = report.rank_stability(n_resamples=200)
     assert frame["p_best"].sum() == pytest.approx(1.0)
     assert (frame["rank_low"] <= frame["mean_rank"]).all()
+
+
+def test_a_cell_without_a_mark_is_not_said_to_be_worse_where_it_was_not_tested(build):
+    report = build({"t": {"A": 0.8, "B": 0.7}}, seeds=3)
+    assert "without a mark" not in report.grid().tie_rule
+    rows = [("t", m, s, x, "test_acc") for m, x in (("A", 0.8), ("B", 0.5)) for s in range(3)]
+    frame = pd.DataFrame(rows, columns=["task", "model", "seed", "score", "metric"])
+    constant = BenchmarkReport.from_scores(frame, replication="init")
+    assert "could not be tested against A" in constant.verdict("t")
+    assert constant.grid().tie_rule.endswith("without a mark: shown to be worse, or not testable, as the verdict says")
+
+
+def test_intervals_of_a_run_that_chose_its_seeds_are_called_repeated(build):
+    report = build({"t": {"A": 0.8, "B": 0.7}}, seeds=5)
+    assert report.grid().words == "Mean ± half-width of the 95 % interval (Student's t) over 5 seeds"
+    facts = replace(report.analysis.facts, rule=SeedRule(0.01, max_seeds=30))
+    stopped = replace(report.analysis, facts=facts).grid
+    assert "(Student's t, repeated: it holds however often one looked) over 5 seeds" in stopped.words
+    assert stopped.rows[0].cells[0].half > report.grid().rows[0].cells[0].half

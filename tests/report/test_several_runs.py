@@ -1,5 +1,6 @@
 """Two runs compared, several merged, many on one board."""
 
+import itertools
 import json
 import math
 
@@ -10,6 +11,7 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 
 from graphnetz._core.errors import UsageError
+from graphnetz.analysis import run_changes
 from graphnetz.cli.app import run_app
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.compare_runs import compare_reports, merge_reports
@@ -48,7 +50,7 @@ def test_changes_agree_with_scipy_and_statsmodels(pair):
     a, b = pair
     found = compare_reports(report(a), report(b))
     by = {(c.task, c.model): c for c in found.changes}
-    tested = [k for k, c in by.items() if math.isfinite(c.p)]
+    tested = [k for k, c in by.items() if c.verdict != "identical"]
     raw = [scipy_stats.ttest_rel(b[t][m], a[t][m]).pvalue for t, m in tested]
     assert [by[k].p for k in tested] == pytest.approx(raw, rel=1e-9)
     # The identical pair belongs to the family too: it counts as a test that shows nothing.
@@ -58,7 +60,7 @@ def test_changes_agree_with_scipy_and_statsmodels(pair):
     assert by["pubmed", "GCN"].verdict == "worse"
     assert by["cora", EVIL].verdict == "identical"
     assert by["cora", "GCN"].diff == pytest.approx(np.mean(b["cora"]["GCN"] - a["cora"]["GCN"]))
-    assert "1 became better, 1 worse, 1 are identical" in found.sentence()
+    assert "1 became better, 1 worse, 1 is identical" in found.sentence()
 
 
 def test_direction_of_the_metric_decides_what_better_is(pair):
@@ -88,6 +90,78 @@ def test_identical_runs_are_called_identical(pair):
     found = compare_reports(report(a), report(a))
     assert {c.verdict for c in found.changes} == {"identical"}
     assert found.sentence() == "All 4 shared (task, model) pairs have identical scores."
+
+
+def constant(first, second, seeds, tasks=1, **options):
+    """Two runs whose scores differ by the same amount on every seed."""
+    noise = np.random.default_rng(0).normal(0, options.pop("noise", 0.0), seeds)
+    runs = ({f"t{t}": {"GCN": level + noise} for t in range(tasks)} for level in (first, second))
+    return [BenchmarkReport.from_scores(frame(values).assign(**options)) for values in runs]
+
+
+def test_a_constant_drop_is_a_drop():
+    """0.80 to 0.50 on every seed was said to show no significant change."""
+    found = compare_reports(*constant(0.80, 0.50, 10))
+    (change,) = found.changes
+    assert (change.verdict, change.method, change.p_holm) == ("worse", "sign-flip", 2 / 2**10)
+    assert "1 worse" in found.sentence()
+    assert found.verdict().claims == ("regression",)
+    # Five seeds can be exchanged in 2^5 ways, two of which look like this: 0.0625 shows nothing.
+    (few,) = compare_reports(*constant(0.80, 0.50, 5, noise=0.01)).changes
+    assert (few.verdict, few.p_holm) == ("untested", 0.0625)
+    # All pairs are exchanged together, so a drop on every task is no less a drop than on one.
+    assert {c.verdict for c in compare_reports(*constant(0.80, 0.79, 10, tasks=60, noise=0.01)).changes} == {"worse"}
+
+
+def test_where_nothing_is_random_no_test_is_needed():
+    (change,) = compare_reports(*constant(0.80, 0.50, 6, replication="init")).changes
+    assert (change.verdict, change.method) == ("worse", "none")
+    assert math.isnan(change.p)
+    (random,) = compare_reports(*constant(0.80, 0.50, 5, replication="init", noise=0.01)).changes
+    assert random.verdict == "untested"
+    # Three equal scores of a small test set happen by chance.
+    (few,) = compare_reports(*constant(0.80, 0.50, 3, replication="init")).changes
+    assert few.verdict == "untested"
+
+
+def test_exchanging_runs_of_constant_pairs_by_enumeration():
+    """The family-wise p is the share of exchanges under which any pair looks as constant as the one that is."""
+    signs = [np.ones(6), np.array([1, -1, 1, 1, 1, 1.0]), -np.ones(6)]
+    flips = np.array(list(itertools.product([-1, 1], repeat=6)))
+    hits = np.any([np.abs((flips * row).sum(axis=1)) == 6 for row in signs], axis=0)
+    assert run_changes._flips(signs, 6) == pytest.approx(hits.mean())
+
+
+def test_runs_without_common_seeds_or_data_get_welch(pair):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(0.8, 0.01, 6), rng.normal(0.7, 0.02, 9)
+    first = report({"t": {"GCN": a}})
+    other = BenchmarkReport.from_scores(frame({"t": {"GCN": b}}).assign(seed=range(100, 109)))
+    witness = scipy_stats.ttest_ind(b, a, equal_var=False)
+    (change,) = compare_reports(first, other).changes
+    assert (change.verdict, change.method) == ("worse", "welch")
+    assert change.p == pytest.approx(witness.pvalue, rel=1e-9)
+    assert (change.low, change.high) == pytest.approx(tuple(witness.confidence_interval()), rel=1e-9)
+    again, same = report({"t": {"GCN": a}}), report({"t": {"GCN": a + rng.normal(0, 1e-3, 6)}})
+    for n, run in enumerate((again, same)):
+        run.provenance = {"dataset_fingerprints": {"t": str(n)}}
+    assert compare_reports(again, same).changes[0].method == "welch"
+    same.provenance = again.provenance
+    assert compare_reports(again, same).changes[0].method == "t"
+
+
+def test_a_margin_is_tested_for_and_not_only_looked_at():
+    rng = np.random.default_rng(1)
+    a = rng.normal(0.8, 0.01, 10)
+    d = rng.normal(-0.02, 0.005, 10)
+    runs = report({"t": {"GCN": a}}), report({"t": {"GCN": a + d}})
+    for margin in (0.01, 0.019):
+        (change,) = compare_reports(*runs, margin=margin).changes
+        assert change.p == pytest.approx(scipy_stats.ttest_1samp(d, -margin).pvalue, rel=1e-6)
+    assert compare_reports(*runs, margin=0.01).worse
+    assert not compare_reports(*runs, margin=0.03).worse
+    with pytest.raises(UsageError, match="margin"):
+        compare_reports(*runs, margin=-1)
 
 
 def test_merge_is_the_union_whatever_the_order(pair):
@@ -144,6 +218,14 @@ def test_compare_command(files, capsys):
     assert {c["verdict"] for c in raw["changes"]} == {"better", "worse", "identical", "not shown"}
 
 
+def test_a_regression_can_fail_a_build(files, capsys):
+    a, b = str(files / "a.csv"), str(files / "b.csv")
+    assert run_app(["compare", a, b, "--fail-if-worse"]) == 1
+    assert run_app(["compare", a, b, "--fail-if-worse", "--margin", "0.2"]) == 0
+    assert run_app(["compare", a, a, "--fail-if-worse"]) == 0
+    assert "identical scores" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -189,6 +271,10 @@ def test_leaderboard_command(files, monkeypatch, capsys):
     table = pd.read_csv(files / "site" / "leaderboard.csv")
     assert (table["first_place"] <= table["last_place"]).all()
     assert (table["last_place"] <= table["models"]).all()
+    across = pd.read_csv(files / "site" / "places.csv")
+    assert across["mean_rank"].is_monotonic_increasing
+    assert (across["first_place"] <= across["last_place"]).all()
+    assert "Places by mean rank for other tasks of this kind" in page
 
 
 def test_a_merged_folder_says_where_it_came_from(build, tmp_path, capsys):
@@ -236,3 +322,28 @@ def test_scores_in_a_csv_give_the_whole_report(files, monkeypatch, capsys):
     means = pd.read_csv(files / "a" / "summary.csv").set_index(["task", "model"])["mean"]
     raw = pd.read_csv(files / "a.csv").groupby(["task", "model"])["score"].mean()
     assert means.to_dict() == pytest.approx(raw.to_dict())
+
+
+@pytest.mark.parametrize(("method", "margin"), [("t", 0.0), ("wilcoxon", 0.0), ("t", 0.01)])
+def test_the_interval_of_a_change_agrees_with_its_verdict(method, margin):
+    """Six models, of which some reach 0.05 alone and not after Holm: the interval shown holds zero for these."""
+    rng = np.random.default_rng(0)
+    base, noise = rng.normal(0.8, 0.02, (6, 10)), rng.normal(0, 0.01, (6, 10))
+    drop = np.linspace(-0.03, 0.0, 6)[:, None]
+    before, after = (
+        report({"cora": {f"M{i}": row for i, row in enumerate(rows)}}) for rows in (base, base + drop + noise)
+    )
+    found = compare_reports(before, after, method=method, margin=margin)
+    assert {"worse", "not shown"} <= {c.verdict for c in found.changes}
+    for c in found.changes:
+        outside = c.sim_low >= margin or c.sim_high <= -margin
+        assert outside == (c.verdict in ("better", "worse")), c
+        assert c.sim_low <= c.diff <= c.sim_high
+    assert found.to_table().rows[0][7:9] == (found.changes[0].sim_low, found.changes[0].sim_high)
+    assert margin or method != "t" or any(c.p <= 0.05 < c.p_holm for c in found.changes)
+
+
+def test_one_pair_is_spoken_of_in_the_singular(pair):
+    a, _ = pair
+    b = {"cora": {"GCN": a["cora"]["GCN"], EVIL: a["cora"][EVIL][::-1]}}
+    assert "1 is identical and 1 shows no significant change" in compare_reports(report(a), report(b)).sentence()

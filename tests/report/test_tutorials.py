@@ -13,7 +13,7 @@ TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 PROMISES = {
     "run.md": ("GCN", "All 2 shared (task, model) pairs have identical scores.", "Report:"),
     "model.md": ("TwoHops", "failed", "my own mistake"),
-    "dataset.md": ("two groups", "corrected resampled t test", "fixed split"),
+    "dataset.md": ("two groups", "on this dataset", "fixed split"),
 }
 
 

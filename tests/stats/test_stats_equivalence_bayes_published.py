@@ -29,9 +29,13 @@ def test_tost_agrees_with_statsmodels(n):
 @given(vectors, st.floats(0.001, 0.02))
 def test_equivalent_exactly_when_the_interval_lies_inside_the_margin(d, margin):
     got = tost(d, np.zeros(len(d)), margin=margin)
-    if math.isnan(got.p):
-        assert len(set(d)) == 1
-        assert "standard deviation is 0" in got.reason
+    if len(set(d)) == 1:
+        # All signs of d - margin agree: binomial witness; identical scores need no seeds to be equivalent.
+        chance = sps.binomtest(0, len(d), 0.5, alternative="less").pvalue if any(d) else 0.0
+        want = (chance if d[0] > -margin else 1.0, chance if d[0] < margin else 1.0)
+        assert (got.p_low, got.p_high) == want
+        assert got.equivalent == (max(want) <= 0.05)
+        assert bool(got.reason) == (chance > 0.05) == math.isnan(got.low)
         return
     slack = min(abs(got.low + margin), abs(got.high - margin))
     if slack > 1e-9:
@@ -50,6 +54,11 @@ def test_tost_with_shared_training_data_is_harder_and_margins_are_asked_for():
     with pytest.raises(TypeError):
         tost(a, b)
     assert "at least 2" in tost([1.0], [1.0], margin=1.0).reason
+
+
+def test_identical_scores_are_equivalent_within_any_margin():
+    got = tost([0.8, 0.9], [0.8, 0.9], margin=1e-9)
+    assert (got.equivalent, got.p, got.low, got.high, got.reason) == (True, 0.0, 0.0, 0.0, "")
 
 
 @pytest.mark.parametrize("rope", [0.0, 0.004, 0.01])

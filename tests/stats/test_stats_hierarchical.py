@@ -1,14 +1,16 @@
 import math
+import sys
 
 import numpy as np
 import pytest
 import scipy.stats as sps
 from scipy import integrate
 
+from calibration.across import new_task_rates
 from calibration.simulate import hierarchical_rates, monte_carlo_error
 from graphnetz._core.errors import UsageError
 from graphnetz.stats import hierarchical
-from graphnetz.stats.hierarchical import _log_likelihood
+from graphnetz.stats.hierarchical import _log_likelihood, _log_student
 
 
 @pytest.mark.parametrize(("freedom", "tolerance"), [(1, 0.12), (2, 0.03), (4, 0.01), (9, 0.003), (29, 1e-4)])
@@ -24,8 +26,9 @@ def test_likelihood_of_a_task_agrees_with_direct_integration(freedom, tolerance,
         assert got / math.sqrt(2 * math.pi) == pytest.approx(want, rel=tolerance)
 
 
-def test_with_exact_task_means_the_prediction_is_a_student_t():
-    """Flat mean and uniform spread give N - 2 degrees of freedom in closed form."""
+def test_with_exact_task_means_the_prediction_is_a_student_t(monkeypatch):
+    """Flat mean and uniform spread give N - 2 degrees of freedom in closed form for a normal population."""
+    monkeypatch.setattr(sys.modules["graphnetz.stats.hierarchical"], "_FREEDOMS", (math.inf,))
     rng = np.random.default_rng(0)
     means = rng.normal(0.01, 0.02, 12)
     tiny = 1e-6 * np.array([-1.0, 1.0] * 5)
@@ -38,6 +41,47 @@ def test_with_exact_task_means_the_prediction_is_a_student_t():
     around = sps.t(10, means.mean(), width / math.sqrt(13))
     assert (got.mean_low, got.mean_high) == pytest.approx(around.interval(0.95), abs=0.02 * width)
     assert got.mean == pytest.approx(means.mean(), rel=1e-3)
+
+
+@pytest.mark.parametrize("nu", [1.0, 2.0, 4.0])
+def test_a_heavy_population_agrees_with_direct_integration(monkeypatch, nu):
+    """Exact task means from a t population: the posterior predictive by brute force on a plain grid."""
+    monkeypatch.setattr(sys.modules["graphnetz.stats.hierarchical"], "_FREEDOMS", (nu,))
+    means = np.array([-0.4, 0.1, 0.3, 0.5, 0.6, 0.9, 4.0])
+    got = hierarchical([m + 1e-7 * np.array([-1.0, 1.0] * 5) for m in means])
+    mu, tau = np.linspace(-12, 12, 1601)[:, None], np.exp(np.linspace(-5, 5, 400))[None, :]
+    logs = np.log(tau) + sum(sps.t.logpdf(m, nu, mu, tau) for m in means)
+    weight = np.exp(logs - logs.max())
+    assert got.p_right == pytest.approx((weight * sps.t.sf(0, nu, mu, tau)).sum() / weight.sum(), abs=2e-3)
+
+
+@pytest.mark.parametrize("nu", [2.0, 8.0])
+@pytest.mark.parametrize(("tau", "tolerance"), [(3.0, 0.1), (10.0, 0.01)])
+def test_the_sum_of_two_t_is_close_to_the_one_that_stands_for_it(nu, tau, tolerance):
+    """Seed error 1 with 9 degrees of freedom: near enough where tasks differ more than the mean over seeds errs."""
+    for offset in (0.0, 1.0, 3.0, 8.0):
+
+        def product(delta, offset=offset):
+            return sps.t.pdf(offset - delta, 9) * sps.t.pdf(delta, nu, 0, tau)
+
+        want, _ = integrate.quad(product, -80, 80, limit=400, points=[0.0, offset])
+        got = math.exp(float(_log_student(np.array(offset), np.array(tau), 1.0, nu))) / math.sqrt(2 * math.pi)
+        assert got == pytest.approx(want, rel=tolerance)
+
+
+def test_one_unusual_task_does_not_widen_what_is_expected_of_all():
+    rng = np.random.default_rng(5)
+    rows = [rng.normal(0.02, 0.004, 8) for _ in range(9)]
+    odd = hierarchical([*rows, rng.normal(-0.3, 0.004, 8)])
+    assert hierarchical(rows).p_right > 0.98
+    assert odd.p_right > 0.88  # a normal population says 0.46
+
+
+@pytest.mark.parametrize("population", ["t2", "mixture"])
+def test_stated_probabilities_are_near_the_truth(population):
+    rates = new_task_rates(population, replicates=120)
+    assert abs(rates["gap"]) <= 0.05
+    assert rates["worst_bin"] <= 0.05 + 0.03  # Monte Carlo
 
 
 def test_swapping_models_swaps_the_sides_and_units_do_not_matter():

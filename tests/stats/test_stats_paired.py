@@ -51,8 +51,7 @@ def test_wilcoxon_without_ties_agrees_with_scipys_exact_null(n):
 def test_wilcoxon_with_ties_and_zeros_agrees_with_brute_force(d):
     got = paired_test(np.array(d) / 8, np.zeros(len(d)), method="wilcoxon")
     if not any(d):
-        assert math.isnan(got.p)
-        assert "zero" in got.reason
+        assert (got.p, got.statistic, got.n_used, got.reason) == (1.0, 0.0, 0, "")
         return
     assert got.p == pytest.approx(brute_force_wilcoxon(d), abs=1e-12)
     assert got.n_used == sum(v != 0 for v in d)
@@ -97,10 +96,22 @@ def test_sign_test_agrees_with_scipy(values):
     got = paired_test(a, b, method="sign")
     up, down = int((a > b).sum()), int((a < b).sum())
     if up + down == 0:
-        assert math.isnan(got.p)
+        assert got.p == 1.0
         return
     assert got.p == pytest.approx(sps.binomtest(up, up + down).pvalue, rel=1e-9)
     assert got.n_used == up + down
+
+
+@pytest.mark.parametrize("method", ["t", "wilcoxon", "sign", "corrected_t"])
+def test_identical_columns_have_p_one_and_no_effect(method):
+    a = np.array([0.7 + 0.1, 0.81, 0.1 + 0.2])
+    got = paired_test(a, [0.8, 0.81, 0.3], method=method, test_ratio=0.1)
+    assert (got.p, got.dz, got.hedges_g, got.mean_diff, got.low, got.high) == (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert got.reason == ""
+    apart = paired_test(a, a - 0.3, method="t")
+    assert math.isnan(apart.p)
+    assert math.isnan(apart.dz)
+    assert "standard deviation is 0" in apart.reason
 
 
 def test_smallest_reachable_p_is_the_published_one():

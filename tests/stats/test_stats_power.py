@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.power import TTestPower
 
 from graphnetz._core.errors import UsageError
-from graphnetz.stats import minimum_detectable_effect, power, power_analysis, sd_interval, seeds_needed
+from graphnetz.stats import minimum_detectable_effect, power, power_analysis, sd_interval, seeds_needed, seeds_range
 
 solve = TTestPower()
 
@@ -82,10 +82,34 @@ def test_power_analysis_uses_the_spread_and_never_the_mean():
     assert "at least 2" in power_analysis([0.1], 0.01).reason
 
 
+def test_nothing_is_said_of_power_without_spread():
+    """Three identical columns "would have been detected with 80 % probability" (fault E)."""
+    assert math.isnan(power(0.1, 0.0, 10))
+    assert math.isnan(minimum_detectable_effect(0.0, 10))
+    assert seeds_needed(0.01, 0.0) is None
+    a = np.array([0.81, 0.82, 0.83])
+    for still in ([0.0] * 5, a - (a - 0.01), [0.3] * 10):
+        got = power_analysis(still, 0.01)
+        assert all(map(math.isnan, (got.power, got.mde, got.power_low, got.mde_high)))
+        assert (got.seeds, got.seeds_low, got.seeds_high) == seeds_range(still, 0.01) == (None, None, None)
+        assert "no power can be stated" in got.reason
+    noise = 1e-5 + np.array([0.0, 1e-16, -1e-16])  # equal for scores of size 1, not by themselves
+    assert power_analysis(noise, 0.01, scale=1.0).reason
+    assert not power_analysis(noise, 1e-5).reason
+
+
+def test_the_range_of_seeds_follows_from_the_interval_of_the_spread():
+    d = np.random.default_rng(3).normal(0.1, 0.02, 10)
+    low, high = sd_interval(d)
+    want = tuple(seeds_needed(0.02, sd) for sd in (d.std(ddof=1), low, high))
+    assert seeds_range(d, 0.02) == want
+    for n, sd in zip(want, (d.std(ddof=1), low, high), strict=True):
+        assert solve.power(0.02 / sd, n, 0.05) >= 0.8
+
+
 def test_edges():
     assert math.isnan(power(0.1, 1.0, 1))
     assert power(0.0, 1.0, 10) == 0.05
-    assert power(0.1, 0.0, 10) == 1.0
     assert power(50.0, 1.0, 50) == 1.0
     with pytest.raises(UsageError, match="above alpha"):
         seeds_needed(0.1, 1.0, power=0.01)

@@ -1,6 +1,7 @@
 import itertools
 import math
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -184,6 +185,20 @@ def test_wilcoxon_holm_is_pairwise_wilcoxon_over_tasks_with_holm():
     assert "cannot reach" in wilcoxon_holm(values[:5], better[:5]).reason
     assert got.reason == ""
     assert paired_test(values[:5, 0], values[:5, 1], method="wilcoxon").smallest_p * 6 > 0.05
+
+
+def test_wilcoxon_cliques_are_the_maximal_sets_of_pairs_that_are_not_apart():
+    """C ties with A and with B, which are told apart and stand next to each other in the order of mean ranks."""
+    rng = np.random.default_rng(6)
+    broken = 0
+    for _ in range(60):
+        spread = rng.lognormal(0, 1.5, 5)
+        got = wilcoxon_holm(rng.normal(size=(9, 5)) * spread + rng.normal(0, 1, 5), [True] * 9, 0.3)
+        graph = nx.Graph([pair for pair, apart in zip(got.pairs, got.rejected, strict=True) if not apart])
+        assert {frozenset(c) for c in got.cliques} == {frozenset(c) for c in nx.find_cliques(graph)}
+        place = {model: i for i, model in enumerate(got.order)}
+        broken += any(place[c[-1]] - place[c[0]] >= len(c) for c in got.cliques)
+    assert broken > 5  # cliques with a gap do occur
 
 
 def test_rank_stability_agrees_with_a_plain_loop():

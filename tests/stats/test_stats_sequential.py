@@ -9,8 +9,10 @@ from scipy import special
 from calibration.simulate import monte_carlo_error
 from calibration.simulate_sequential import NOISE, look_p, peeking_rates, sequential_rates
 from graphnetz._core.errors import UnknownNameError, UsageError
+from graphnetz.records.seed_rule import SeedRule
 from graphnetz.stats import SPENDING, adjust, decide, nominal_levels, paired_test, repeated_interval, tost
-from graphnetz.stats.boundaries import _beta_nodes
+from graphnetz.stats.boundaries import _beta_nodes, look_levels, unit_means
+from graphnetz.stats.repeated import repeated_p
 from graphnetz.stats.sequential import level_table, step_down
 
 LOOKS = (5, 10, 15, 20, 25, 30)
@@ -162,10 +164,28 @@ def test_families_are_separate_and_open_comparisons_ask_for_the_next_look():
     assert {item.decision for item in before.comparisons} == {"open"}
 
 
-def test_undefined_and_failed_seeds():
-    same = decide([np.full(30, 0.01), np.zeros(30)], looks=LOOKS, margin=0.02)
-    assert [item.decision for item in same.comparisons] == ["undecided", "undecided"]
-    assert math.isnan(same.comparisons[0].p)
+def test_differences_without_spread():
+    same, shift = np.zeros(30), np.full(30, 0.3)
+    for margin in (None, 1e-9, 0.02):  # identical scores are equivalent within any margin, at the first look
+        item = decide([same], looks=LOOKS, margin=margin, spending="pocock").comparisons[0]
+        assert (item.decision, item.look, item.p) == ("equivalent", 1, 1.0)
+    for spending in ("pocock", "obrien_fleming", "anytime"):
+        item = decide([shift, -shift], looks=LOOKS, margin=0.02, spending=spending, futility=0.1).comparisons[0]
+        levels = look_levels(LOOKS, 0.05 / 2, spending)
+        first = next(n for n, level in zip(LOOKS, levels, strict=True) if 2.0 ** (1 - n) <= level)
+        assert (item.decision, item.n, item.p) == ("different", first, 2.0 ** (1 - first))
+    # 5 equal differences are not enough at a level of 0.01: 2 of 32 sign patterns are as far out.
+    early = decide([shift[:5]], looks=LOOKS, spending="pocock").comparisons[0]
+    assert (early.decision, early.p) == ("open", 0.0625)
+    within = decide([np.full(30, 0.01)], looks=LOOKS, margin=0.02, spending="pocock").comparisons[0]
+    assert within.equivalent
+    assert within.n >= 10
+    few = decide([shift[:5]], looks=(3, 5), futility=0.1).comparisons[0]
+    assert (few.decision, few.look) == ("undecided", 1)
+    assert "the same every time" in few.reason
+
+
+def test_failed_seeds():
     row = benchmark()[2].copy()
     row[[1, 7]] = np.nan
     item = decide([row], looks=LOOKS, spending="pocock").comparisons[0]
@@ -226,3 +246,50 @@ def test_stopping_early_saves_cells_and_shared_splits_stay_safe():
     assert clear.agreement > 0.99
     shared = sequential_rates(correlation=0.1, margin=math.nan, spending="pocock", benchmarks=150)
     assert shared.false_different <= 0.05 + 3 * monte_carlo_error(0.05, 1500)
+
+
+AUTO, ANYTIME = SeedRule(0.01), SeedRule(None, mode="anytime", first_look=3)
+
+
+def folds(rule, benchmarks, **options):
+    given = {"looks": rule.looks_of(5), "spending": rule.levels, "futility": 0.1, "margin": math.nan, "splits": 5}
+    return sequential_rates(offsets=(0.0, 0.0), benchmarks=benchmarks, **given | options).false_different
+
+
+def test_thirty_seeds_on_five_folds_are_five_folds():
+    """Half of the variance belongs to the folds: counting seeds finds 22 % false differences."""
+    naive = folds(AUTO, 400, looks=AUTO.looks, aware=False)
+    assert naive == pytest.approx(0.22, abs=0.02)
+    for rule in (AUTO, ANYTIME):
+        for share in (0.0, 0.5, 0.95):
+            assert folds(rule, 400, split_share=share) <= 0.05 + 3 * monte_carlo_error(0.05, 4000)
+
+
+def test_units_are_means_per_fold_and_later_rounds_have_shares_of_their_own():
+    d = np.random.default_rng(0).normal(0.0, 0.01, 20)
+    d[7] = np.nan
+    expected = [np.nanmean(d[fold::5]) for fold in range(5)]
+    np.testing.assert_allclose(unit_means(d, 5), expected)
+    np.testing.assert_array_equal(unit_means(d[:4], 5), d[:4])
+    looks = AUTO.looks_of(5)
+    assert looks == (5, 10, 20, 30)
+    levels = look_levels(looks, 0.05, "pocock", splits=5)
+    np.testing.assert_allclose(levels, [0.045, 0.0025, 0.00125, 0.00125], rtol=2e-3)
+    assert sum(levels) == pytest.approx(0.05, rel=2e-3)
+    assert AUTO.looks_of(20) == (5, 6, 7, 8, 9, 10, 12, 14, 16, 19, 20)
+    assert SeedRule(0.01, max_seeds=8).looks_of(10) == (5, 6, 7, 8)
+    assert sum(look_levels(ANYTIME.looks_of(5), 0.05, "anytime", splits=5)) < 0.05
+    item = decide([d], looks=looks, spending="pocock", splits=5).comparisons[0]
+    assert (item.look, item.seeds, item.n) == (3, 20, 5)
+    assert item.p == pytest.approx(paired_test(np.array(expected), np.zeros(5)).p, rel=1e-9)
+    assert repeated_p([0.9, 0.0025], looks, splits=5) == pytest.approx(0.05, rel=5e-3)
+    with pytest.raises(UsageError, match="within a round over 5 splits"):
+        decide([d], looks=(5, 12), splits=5)
+
+
+def test_more_seeds_on_the_same_folds_do_not_decide_what_the_folds_leave_open():
+    fold = np.array([0.02, -0.03, 0.05, 0.04, -0.01])
+    d = np.tile(fold, 6) + np.random.default_rng(1).normal(0, 1e-4, 30)
+    assert paired_test(d, 0 * d).p < 0.05  # seeds counted as folds
+    item = decide([d], looks=AUTO.looks_of(5), spending="pocock", splits=5).comparisons[0]
+    assert item.decision == "undecided"

@@ -77,17 +77,28 @@ def names(items: Sequence[str], *, most: int = 6) -> str:
     return " and ".join(short) if len(short) < 3 else ", ".join(short[:-1]) + " and " + short[-1]
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "fold"), counted(10, "random split")
+    ('1 fold', '10 random splits')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def seeds_word(n: int) -> str:
     """``1 seed``, ``10 seeds``."""
-    return f"{n} seed{'' if n == 1 else 's'}"
+    return counted(n, "seed")
 
 
 def number(value: float, *, digits: int = 3, signed: bool = False) -> str:
     """Return ``value`` for a table: fixed digits in the usual range, scientific outside it."""
     if not math.isfinite(value):
         return "n/a" if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    sign = "+" if signed else ""
-    size = abs(value)
+    sign = "+" if signed and value != 0 else ""  # zero has none, and a negative zero is zero
+    size, value = abs(value), value + 0.0
     if size >= 10.0 ** (digits + 2):
         return f"{value:{sign}.{digits - 1}e}"
     if 0 < size < 0.5 * 10.0**-digits:

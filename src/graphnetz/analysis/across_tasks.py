@@ -6,31 +6,39 @@ from collections.abc import Sequence
 
 from graphnetz._core.text import names, p_value, seeds_word, shorten
 from graphnetz.records.analysis import Comparison, Ranking, Verdict
+from graphnetz.records.views import RankSetView
 
 ALL_TASKS = "All tasks"
+MOST_PLACES = 8
+"""Models whose places a sentence lists; the table holds all."""
 
 
 def across_verdicts(
-    ranking: Ranking, *, p_best: Sequence[float], wilcoxon: Sequence[Comparison], unbeaten: Sequence[str], n_failed: int
+    ranking: Ranking, *, wilcoxon: Sequence[Comparison], unbeaten: Sequence[str], n_failed: int
 ) -> list[Verdict]:
-    """Return ranking, cautions and design limits, most important first.
+    """Return ranking, places, cautions and design limits, most important first.
 
-    ``p_best`` is each ranked model's share of being best, ``unbeaten`` the tasks on which no model beats the baselines.
+    ``unbeaten`` are the tasks on which no model beats the baselines.
     """
-    out = [_ranking(ranking, p_best)]
+    out = [_ranking(ranking), *_places(ranking.sets)]
     if ranking.dependent and ranking.tasks:
         groups = "; ".join(names(group) for group in ranking.dependent)
         out.append(
             Verdict(
                 "warning",
                 ALL_TASKS,
-                f"These tasks stand on the same graph: {groups}. They are dependent blocks, so the test over tasks "
-                "counts them as more evidence than they are.",
+                f"These tasks stand on the same graph: {groups}. They are dependent blocks: the test over mean ranks "
+                "counts them as more evidence than they are, places count each graph once.",
             )
         )
     if unbeaten:
         out.append(
-            Verdict("warning", ALL_TASKS, f"No model beats the baselines after Holm on {names(unbeaten, most=30)}.")
+            Verdict(
+                "warning",
+                ALL_TASKS,
+                f"No model is shown to beat the baselines on {names(unbeaten, most=30)}.",
+                claims=("baselines",),
+            )
         )
     coarse = _coarse_wilcoxon(wilcoxon)
     if coarse:
@@ -41,7 +49,7 @@ def across_verdicts(
     return out
 
 
-def _ranking(ranking: Ranking, p_best: Sequence[float]) -> Verdict:
+def _ranking(ranking: Ranking) -> Verdict:
     if ranking.reason:
         return Verdict(
             "untestable", ALL_TASKS, f"The models cannot be ranked across tasks: {ranking.reason}.{_left_out(ranking)}"
@@ -54,8 +62,8 @@ def _ranking(ranking: Ranking, p_best: Sequence[float]) -> Verdict:
     level = "different" if worse else "tied"
     if not ranking.rejected:
         text = (
-            f"Across tasks the {k} ranked models cannot be told apart ({how}). {best} has the best mean rank, "
-            f"{ranking.mean_ranks[top]:.2f}, which is within chance."
+            f"Across tasks the mean ranks of {k} models are not shown to differ ({how}); {best} has the best one, "
+            f"{ranking.mean_ranks[top]:.2f}."
         )
     elif not worse:
         text = (
@@ -63,14 +71,37 @@ def _ranking(ranking: Ranking, p_best: Sequence[float]) -> Verdict:
             f"{ranking.cd:.2f} behind {best}."
         )
     else:
-        lead = names([ranking.models[i] for i in group])
+        # Places may show more than mean ranks do; nobody who is shown behind by either leads.
+        behind = {ranking.sets.models[j] for _, j in ranking.sets.better}
+        lead = [ranking.models[i] for i in group if ranking.models[i] not in behind]
+        verb = "is" if len(lead) == 1 else "are"
+        first = f"{names(lead)} {verb} not shown behind any model" if lead else "mean ranks differ"
         text = (
-            f"Across tasks {lead} {'leads' if len(group) == 1 else 'lead together'} ({how}); {best} ranks better than "
-            f"{names(worse)} by more than the Nemenyi difference {ranking.cd:.2f}."
+            f"Across tasks {first} ({how}); {best} ranks better than {names(worse)} by more than the Nemenyi "
+            f"difference {ranking.cd:.2f}."
         )
-    share = f"{100 * p_best[top]:.0f} % of resampled task lists"
-    text += f" With other tasks of this kind it would keep the best mean rank in {share}."
-    return Verdict(level, ALL_TASKS, text + _left_out(ranking))
+    return Verdict(level, ALL_TASKS, text + _left_out(ranking), claims=("ranks-differ",) if ranking.rejected else ())
+
+
+def _places(sets: RankSetView) -> list[Verdict]:
+    """Which places the models may have on other tasks of this kind."""
+    if len(sets.models) < 2 or sets.n_tasks < 2:
+        return []
+    if sets.reason:
+        return [Verdict("untestable", ALL_TASKS, f"Places for other tasks of this kind are open: {sets.reason}.")]
+    k, shown = len(sets.models), sets.models[:MOST_PLACES]
+    listed = ", ".join(
+        f"{shorten(model)} {'may be placed ' if i == 0 else ''}{sets.text(i)}" for i, model in enumerate(shown)
+    )
+    rest = f" and so on for {k - len(shown)} more" if k > len(shown) else ""
+    alone = sets.high[0] == 1
+    end = f"{shorten(sets.models[0])} is shown to be first alone" if alone else "no model is shown to be first alone"
+    late = [model for model, gone in zip(sets.models, sets.missing, strict=True) if gone]
+    note = f" Tasks that {names(late)} omit{'s' if len(late) == 1 else ''} count as worst." if late else ""
+    level = "different" if sets.better else "tied"
+    basis = f"{100 * sets.level:g} % for all places together, {sets.n_blocks} independent tasks"
+    text = f"For other tasks of this kind {listed}{rest} of {k}; {end}.{note}"
+    return [Verdict(level, ALL_TASKS, text, basis, claims=("rank-set",))]
 
 
 def _left_out(ranking: Ranking) -> str:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
+
+import numpy as np
 
 from graphnetz._core.grouping import grouped
 from graphnetz.analysis import (
     across_tasks,
+    aggregates,
     comparisons,
     curves,
     grid,
+    ladder,
     power,
     ranking,
+    reach,
     scores,
     sequential,
     sizes,
@@ -21,12 +29,25 @@ from graphnetz.analysis import (
     task_population,
     verdicts,
 )
+from graphnetz.analysis.advice import Advice, advise
+from graphnetz.analysis.aggregates import Aggregates, CostPoint
+from graphnetz.analysis.components import components_of
+from graphnetz.analysis.diagnostics import (
+    diagnose,
+    diagnose_pair,
+    diagnostic_verdicts,
+    dot_panels,
+    failure_rates,
+    scored_worst,
+    without_collapse,
+)
 from graphnetz.metrics import label_of
-from graphnetz.records import ScoreTable, Table
+from graphnetz.records import Components, Contributions, ScoreTable, Table
 from graphnetz.records.analysis import (
     AnalysisOptions,
     CellStat,
     Comparison,
+    Evidence,
     Facts,
     Histories,
     Place,
@@ -34,9 +55,10 @@ from graphnetz.records.analysis import (
     Standing,
     Verdict,
 )
+from graphnetz.records.diagnostics import Diagnostic, PairDiagnostic
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.records.views import CurvePanel, Grid
-from graphnetz.stats import PAIRED_TESTS, RankStability, rank_stability
+from graphnetz.records.views import CurvePanel, DotPanel, Grid, RankSetView
+from graphnetz.stats import PAIRED_TESTS, RankStability, adjust, rank_stability, shrunken_gap
 
 MAX_CURVES = 24
 """Tasks whose learning curves are kept ready: more than a page shows."""
@@ -108,30 +130,132 @@ class Analysis:
         """Mean and interval of every (task, model) that was run."""
         level_of = None
         if (rule := self.facts.rule) is not None:
-            level_of = lambda n: sequential.look_level(rule, n, self.options.level)  # noqa: E731
+            splits = dict(zip(self.scores.tasks, self.scores.splits, strict=True))
+            level_of = lambda task, n: sequential.look_level(rule, n, self.options.level, splits=splits[task])  # noqa: E731
         there = scores.planned_pairs(self.facts.histories, self.facts.cells) or {
             (task, model) for task in self.scores.tasks for model in self.scores.present(task)
         }
         planned = {pair: self.parameters.get(pair) for pair in there}
-        return comparisons.cell_stats(self.scores, self.facts.tasks, planned, self.options, level_of=level_of)
+        return comparisons.cell_stats(
+            self.scores, self.facts.tasks, planned, self.options, runs=self.runs, level_of=level_of
+        )
+
+    @cached_property
+    def runs(self) -> dict[tuple[str, str], int]:
+        """How many runs of every (task, model) were made, whatever came of them."""
+        return Counter((cell.task, cell.model) for cell in self.facts.cells)
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Every two models of every task by ``options.method``."""
-        return self._compared(self.options.method)
+        """Every two models of every task by ``options.method``, and how far each difference reaches."""
+        options, rule = self.options, self.facts.rule
+        pairs = [self._diagnosed(pair) for pair in self._tested(options.method)]
+        by = rule.test if rule else options.method
+        found = ladder.decided(
+            pairs, self.support, by=by, family=options.family, source=self._source, stopped=rule is not None
+        )
+        return tuple(found)
 
-    def _compared(self, method: str) -> tuple[Comparison, ...]:
-        pairs = comparisons.compare(self.scores, alpha=self.options.alpha, method=method, family=self.options.family)
-        if self.facts.rule is not None:
-            pairs = sequential.stopped(pairs, self.decisions, method=method, family=self.options.family)
-            method = "group-sequential t"
-        return tuple(comparisons.decided(pair, by=method) for pair in pairs)
+    def _diagnosed(self, pair: Comparison) -> Comparison:
+        """A comparison with what the diagnostics say of it."""
+        found = self.pair_diagnostics[pair.task, pair.a, pair.b]
+        about = [d for d in self.diagnostics if d.task == pair.task and d.model and pair.involves(d.model)]
+        flags = [d.kind for d in about] + (["skew"] if found.skew else [])
+        testable = found.testable and not any(d.blocks for d in about)
+        return replace(pair, flags=tuple(dict.fromkeys(flags)), testable=testable)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is remarkable about single runs: collapse, failures, skew, outliers, ties, too few test items."""
+        return diagnose(self.scores, self.facts.tasks, self.facts.failures, self.facts.baselines)
+
+    @cached_property
+    def pair_diagnostics(self) -> dict[tuple[str, str, str], PairDiagnostic]:
+        """The same for every comparison: the shape of its differences, and what stands beside their mean."""
+        table = self.support
+        names = [(task, *pair) for task in table.tasks for pair in combinations(sorted(table.present(task)), 2)]
+        return {(t, a, b): diagnose_pair(*table.paired(t, a, b), task=t, a=a, b=b) for t, a, b in names}
+
+    @cached_property
+    def support(self) -> ScoreTable:
+        """The scores that are compared: runs without collapse, unless seeds were added by what all runs said."""
+        if self.facts.rule is not None or not any(found.kind == "collapse" for found in self.diagnostics):
+            return self.scores
+        return without_collapse(self.scores, self.diagnostics)
+
+    def _tested(self, method: str) -> list[Comparison]:
+        family = self.options.family
+        pairs = comparisons.compare(self.support, alpha=self.options.alpha, method=method, family=family)
+        if self.facts.rule is None:
+            return pairs
+        return sequential.stopped(pairs, self.decisions, method=method, family=family)
+
+    def _source(self, t: int, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Evidence]:
+        """What is known about new examples of task ``t``."""
+        return reach.source_evidence(self.support, t, pairs, self.contributions(self.scores.tasks[t]))
+
+    @cached_property
+    def example_tests(self) -> tuple[dict[str, object], ...]:
+        """Every two trained models of one seed on its test examples, with Holm over the pairs of a task and seed."""
+        rows: list[dict[str, object]] = []
+        for task in self.scores.tasks:
+            found = self.contributions(task)
+            if found is not None and not found.reason:
+                pairs = combinations(sorted(found.values), 2)
+                rows += [row for a, b in pairs for row in reach.example_tests(found, a, b)]
+        for family in grouped(rows, lambda row: (row["task"], row["seed"])).values():
+            for row, p in zip(family, adjust([float(row["p"]) for row in family]), strict=True):  # type: ignore[arg-type]
+                row["p_holm"] = float(p)
+        return tuple(rows)
+
+    @cached_property
+    def components(self) -> tuple[Components, ...]:
+        """Where the spread of the differences comes from: the best model of every task against the others."""
+        out: list[Components] = []
+        for t, task in enumerate(self.support.tasks):
+            place = self.standings[task]
+            pairs = [(p.a, p.b) for p in self.grouped.get(task, ()) if place and p.involves(place.best)]
+            out += components_of(self.support, t, pairs, self.contributions(task)).values()
+        return tuple(out)
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What the next hour buys most for the two best models of every task; it depends on the machine's speed."""
+        two = {(plan.task, plan.a, plan.b) for plan in self.design}
+        found = [c for c in self.components if (c.task, c.a, c.b) in two]
+        costs = [self.seconds.get((c.task, c.a), math.nan) + self.seconds.get((c.task, c.b), math.nan) for c in found]
+        return tuple(advise(c, cost) for c, cost in zip(found, costs, strict=True))
+
+    @cached_property
+    def dots(self) -> tuple[DotPanel, ...]:
+        """Every run of every model, task by task."""
+        return dot_panels(self.scores, self.facts.tasks, self.diagnostics)
+
+    def contributions(self, task: str) -> Contributions | None:
+        """What single test examples contribute to the scores of a task.
+
+        Parameters
+        ----------
+        task
+            Which task.
+
+        Returns
+        -------
+        Contributions or None
+            None where predictions were not kept.
+
+        Examples
+        --------
+        >>> from graphnetz.report import example_report
+        >>> example_report().analysis.contributions("cora") is None
+        True
+        """
+        return self.facts.examples(task) if self.facts.examples is not None else None
 
     @cached_property
     def side_by_side(self) -> tuple[tuple[Comparison, Comparison], ...]:
         """Every comparison by the paired t-test and by Wilcoxon's (Table 2 of the GraphNetz paper)."""
-        t = self.comparisons if self.options.method == "t" else self._compared("t")
-        return tuple(zip(t, self._compared("wilcoxon"), strict=True))
+        return tuple(zip(self._tested("t"), self._tested("wilcoxon"), strict=True))
 
     @cached_property
     def grouped(self) -> dict[str, tuple[Comparison, ...]]:
@@ -142,14 +266,39 @@ class Analysis:
     def standings(self) -> dict[str, Standing | None]:
         """The best model of every task and how the others stand to it; None where no model finished."""
         tasks = enumerate(self.scores.tasks)
-        return {task: comparisons.standing(self.scores, t, self.grouped.get(task, ())) for t, task in tasks}
+        return {task: comparisons.standing(self.support, t, self.grouped.get(task, ())) for t, task in tasks}
+
+    @cached_property
+    def standings_worst(self) -> dict[str, str]:
+        """The best model of tasks with failures, were each failure scored as the worst result of its task."""
+        failed = {pair: rate.seeds for pair, rate in failure_rates(self.scores, self.facts.failures).items()}
+        table = scored_worst(self.scores, failed)
+        hit = dict.fromkeys(task for (task, _), seeds in failed.items() if seeds)
+        ranked = {task: comparisons.by_mean(table, table.tasks.index(task)) for task in hit}
+        return {task: models[0] for task, models in ranked.items() if models}
+
+    @cached_property
+    def gaps(self) -> dict[str, float]:
+        """Lead of the best model over the next one, corrected for having picked the two; in units of the metric."""
+        out = {}
+        for t, task in enumerate(self.support.tasks):
+            place, models = self.standings[task], list(self.support.common(task)[0])
+            if place is None or place.best not in models or len(models) < 2:
+                continue
+            rows = [self.support.by_split(task, self.support.cell(task, model)) for model in models]
+            up = self.support.greater_is_better[t]
+            found = shrunken_gap(np.column_stack(rows), greater_is_better=up)
+            if not found.reason and models[int(found.order[0])] == place.best:
+                out[task] = float(found.shrunken[found.order[1]]) * (1 if up else -1)
+        return out
 
     @cached_property
     def grid(self) -> Grid:
         """Tasks by models, with best and tied cells marked."""
         return grid.build_grid(
-            self.scores, self.cells, standings=self.standings, tasks=self.facts.tasks, options=self.options
-        )
+            self.scores, self.cells, standings=self.standings, tasks=self.facts.tasks, options=self.options,
+            stopped=self.facts.rule is not None,
+        )  # fmt: skip
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -159,7 +308,7 @@ class Analysis:
     @cached_property
     def design(self) -> tuple[power.Design, ...]:
         """What the seeds can see between the two best means of every task."""
-        return power.best_two(self.scores, self.grouped)
+        return power.best_two(self.support, self.grouped)
 
     @cached_property
     def decisions(self) -> dict[str, sequential.TaskDecisions]:
@@ -182,10 +331,25 @@ class Analysis:
         found = self.ranking
         return rank_stability(found.values, found.greater_is_better) if found.models and found.tasks else None
 
+    @property
+    def rank_sets(self) -> RankSetView:
+        """Places that every model may have on other tasks of this kind; omitted tasks count as worst."""
+        return self.ranking.sets
+
+    @cached_property
+    def aggregates(self) -> Aggregates | None:
+        """Normalised scores over tasks, strengths and effects of models; None where nothing is shared."""
+        return aggregates.aggregate(self)
+
+    @cached_property
+    def pareto(self) -> tuple[CostPoint, ...]:
+        """Score against seconds of every model that has both."""
+        return aggregates.cost_points(self)
+
     @cached_property
     def population(self) -> tuple[tuple[str, Table], ...]:
-        """Every two models over tasks, and on a task that was not measured: titles and tables."""
-        return tuple(task_population.population_tables(self))
+        """Every two models over tasks, on a task that was not measured, and aggregates: titles and tables."""
+        return (*task_population.population_tables(self), *aggregates.aggregate_tables(self))
 
     # Costs and curves
 
@@ -244,12 +408,18 @@ class Analysis:
         table, baselines = self.scores, self.facts.baselines
         out = across_tasks.across_verdicts(
             self.ranking,
-            p_best=self.stability.p_best.tolist() if self.stability else (),
             wilcoxon=[w for _, w in self.side_by_side],
             unbeaten=verdicts.unbeaten_tasks(table, self.grouped, baselines),
             n_failed=len(self.facts.failures),
         )
         for t, task in enumerate(table.tasks):
-            pairs = self.grouped.get(task, ())
-            out += verdicts.task_verdicts(table, t, self.standings[task], pairs=pairs, baselines=baselines)
+            pairs, place = self.grouped.get(task, ()), self.standings[task]
+            found = verdicts.task_verdicts(
+                self.support, t, place, pairs=pairs, baselines=baselines, gap=self.gaps.get(task, math.nan)
+            )
+            out += [*found, *diagnostic_verdicts(d for d in self.diagnostics if d.task == task)]
+            if pairs and place and max(pair.n for pair in pairs) < 2:
+                mine = (row for row in self.example_tests if row["task"] == task and place.best in (row["a"], row["b"]))
+                out += map(reach.example_words, mine)
+            out += verdicts.if_worst(task, place, self.standings_worst.get(task))
         return (*out, *sizes.size_verdicts(self.parameters, self.facts.budgets))

@@ -1,4 +1,4 @@
-"""Scores in, one record per cell and per comparison out; the one place that says which test decides."""
+"""Scores in, one record per cell and per comparison out, and who is best of a task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from graphnetz._core.grouping import grouped
 from graphnetz.records import ScoreTable
 from graphnetz.records.analysis import AnalysisOptions, CellStat, Comparison, Standing
 from graphnetz.records.task_info import SHARED_DATA, TaskInfo
-from graphnetz.stats import PAIRED_TESTS, adjust, binomial_error, corrected_interval, interval, paired_test
+from graphnetz.stats import (
+    PAIRED_TESTS,
+    adjust,
+    binomial_error,
+    corrected_interval,
+    interval,
+    moderated_t,
+    paired_test,
+    rate_bound,
+)
 
 _NAN = math.nan
 
@@ -32,12 +41,13 @@ def cell_stats(
     planned: Mapping[tuple[str, str], int | None],
     options: AnalysisOptions,
     *,
-    level_of: Callable[[int], float] | None = None,
+    runs: Mapping[tuple[str, str], int],
+    level_of: Callable[[str, int], float] | None = None,
 ) -> tuple[CellStat, ...]:
     """Return one record per planned (task, model), in the order of the table.
 
-    ``planned`` maps them to their parameters; ``level_of(n)`` is the level of an interval of n seeds where the number
-    of seeds was not fixed beforehand.
+    ``planned`` maps them to their parameters, ``runs`` to the number of runs that were made; ``level_of(task, n)``
+    is the level of an interval of n seeds where the number of seeds was not fixed beforehand.
     """
     out = []
     for t, task in enumerate(table.tasks):
@@ -45,7 +55,7 @@ def cell_stats(
             if (task, model) not in planned:
                 continue
             x = table.values[t, m]
-            level = options.level if level_of is None else level_of(int(np.isfinite(x).sum()))
+            level = options.level if level_of is None else level_of(task, int(np.isfinite(x).sum()))
             i = interval(
                 x, level=level, method=options.interval, n_resamples=options.bootstrap_n, seed=options.bootstrap_seed
             )
@@ -53,12 +63,14 @@ def cell_stats(
             fixed = corrected_interval(table.by_split(task, x), table.test_ratio[t], level) if shared else None
             bounds = (fixed.low, fixed.high, fixed.half) if fixed else (_NAN, _NAN, _NAN)
             note = table.reasons.get((task, model), "")
+            made = max(i.n, runs.get((task, model), 0))
             parts = [part for part in (note, i.reason) if part] if i.n != len(x) else [i.reason or "ok"]
             out.append(
                 CellStat(
                     task, model, i.n, i.mean, i.std, i.sem, i.low, i.high, i.half, *bounds,
                     test_se=_test_error(i.mean, tasks[task]), parameters=planned[task, model], note=note,
-                    reason=i.reason, status="; ".join(parts) or f"{i.n} of {len(x)} seeds",
+                    reason=i.reason, status="; ".join(parts) or f"{i.n} of {len(x)} seeds", planned=made,
+                    failed=made - i.n, failed_high=rate_bound(made - i.n, made),
                 )
             )  # fmt: skip
     return tuple(out)
@@ -76,12 +88,13 @@ def compare(table: ScoreTable, *, alpha: float, method: str, family: str = "task
     Pairs are in alphabetical order of their names, as in the GraphNetz paper.
     """
     try:
-        spread = _FAMILIES[family]
+        spread = FAMILIES[family]
     except (KeyError, TypeError):
-        raise unknown_name("family", family, _FAMILIES) from None
+        raise unknown_name("family", family, FAMILIES) from None
     raw = [
         _test(table, t, a, b, alpha=alpha, method=method) for t in range(len(table.tasks)) for a, b in _pairs(table, t)
     ]
+    raw = _moderated(table, raw) if method == "moderated" else raw
     out: list[Comparison] = []
     for group in spread(raw):
         plain = adjust([pair.p for pair in group])
@@ -98,6 +111,20 @@ def compare(table: ScoreTable, *, alpha: float, method: str, family: str = "task
                     family_size=len(group),
                 )
             )
+    return out
+
+
+def _moderated(table: ScoreTable, pairs: Sequence[Comparison]) -> list[Comparison]:
+    """The same pairs with p from variances that the pairs of a task share, where all have the same seeds."""
+    out: list[Comparison] = []
+    for task, group in grouped(pairs, lambda pair: pair.task).items():
+        columns = [table.by_split(task, table.cell(task, pair.a) - table.cell(task, pair.b)) for pair in group]
+        if np.isfinite(columns).all():
+            p = moderated_t(np.column_stack(columns)).p
+            group = [
+                pair if math.isnan(pair.p) else replace(pair, p=float(v)) for pair, v in zip(group, p, strict=True)
+            ]
+        out += group
     return out
 
 
@@ -124,56 +151,54 @@ def _shifted(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], dz: float) 
     return x.size > 1 and math.isnan(dz) and bool(abs(x[0] - y[0]) > 1e-12 * max(abs(x[0]), abs(y[0])))
 
 
-def decided(pair: Comparison, *, by: str) -> Comparison:
-    """Say which test decides ``pair`` and what it says: the corrected one where runs share training data, else ``by``.
-
-    This is the only place that knows; everything that is written or drawn reads the fields that are set here.
-    """
-    corrected = pair.shares_data and math.isfinite(pair.p_corrected_adjusted)
-    p = pair.p_corrected_adjusted if corrected else pair.p_adjusted
-    low, high = (pair.low_corrected, pair.high_corrected) if corrected else (pair.low, pair.high)
-    return replace(
-        pair,
-        decided_by="corrected_t" if corrected else by,
-        p_decided=p,
-        shown_low=low,
-        shown_high=high,
-        different=bool(p <= pair.alpha),
-        exact=pair.exact and math.isnan(p),
-    )
-
-
-_FAMILIES: dict[str, Callable[[Sequence[Comparison]], list[list[Comparison]]]] = {
+FAMILIES: dict[str, Callable[[Sequence[Comparison]], list[list[Comparison]]]] = {
     "task": lambda raw: list(grouped(raw, lambda pair: pair.task).values()),
     "report": lambda raw: [list(raw)] if raw else [],
 }
+"""What Holm's correction runs over, by name."""
 
 
 def standing(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> Standing | None:
-    """Sort the models of task ``t`` by the deciding test against the best mean; None without values.
+    """Sort the models of task ``t`` by the deciding test against the best; None without values.
 
-    A tie of means goes to the model that comes first. ``pairs`` are the comparisons of this task.
+    The best has the best mean over shared seeds of all models that no other is shown to beat, so a model that fails
+    on hard seeds gains nothing by it. A tie of means goes to the model with more sound runs, then to the one that
+    comes first. ``pairs`` are the comparisons of this task.
     """
     ranked = by_mean(table, t)
     if not ranked:
         return None
-    best = ranked[0]
+    task = table.tasks[t]
+    kept, seeds = table.common(task)
+    losses = dict.fromkeys(ranked, 0)
+    wins = dict.fromkeys(ranked, 0)
+    for pair in pairs:
+        if pair.different:
+            wins[pair.better] += 1
+            losses[pair.other(pair.better)] += 1
+    # A model that finished too few seeds for the common mean is best only where it is shown to beat the others.
+    best = min(ranked, key=lambda m: (losses[m], m not in kept, 0 if m in kept else -wins[m], ranked.index(m)))
     against = {pair.other(best): pair for pair in pairs if pair.involves(best)}
-    groups = grouped(ranked[1:], lambda model: _relation(against[model], best))
-    return Standing(best, **{name: tuple(models) for name, models in groups.items()})
+    others = [model for model in ranked if model != best]
+    groups = grouped(others, lambda model: _relation(against[model], best))
+    aside = tuple(model for model in table.present(task) if model not in kept)
+    found = {name: tuple(models) for name, models in groups.items()}
+    return Standing(best, **found, shared=int(seeds.sum()), aside=aside)
 
 
 def by_mean(table: ScoreTable, t: int) -> list[str]:
-    """Models of task ``t`` that have a value, best mean first."""
-    means = table.means()[t] * (-1 if table.greater_is_better[t] else 1)
-    return [table.models[int(i)] for i in np.argsort(means, kind="stable") if np.isfinite(means[i])]
+    """Models of task ``t`` that have a value, best mean over shared seeds first; those without shared seeds last."""
+    task, sign = table.tasks[t], -1 if table.greater_is_better[t] else 1
+    kept, seeds = table.common(task)
+    # Models that are not compared come last, by the mean over their own seeds.
+    rows = {m: np.where(seeds | (m not in kept), table.cell(task, m), np.nan) for m in table.present(task)}
+    # Twelve digits: sums of equal scores differ in the last ones. A tie goes to the model with more sound runs.
+    means = {m: float(f"{sign * np.nanmean(table.by_split(task, row)):.12g}") for m, row in rows.items()}
+    runs = {m: int(np.isfinite(table.cell(task, m)).sum()) for m in rows}
+    return sorted(means, key=lambda model: (model not in kept, means[model], -runs[model]))
 
 
 def _relation(pair: Comparison, best: str) -> str:
-    if pair.exact:
-        return "exact"
     if pair.different:
         return "worse" if pair.better == best else "ahead"
-    if math.isnan(pair.p_decided) and (pair.n < 2 or math.isfinite(pair.dz)):
-        return "untested"
-    return "tied"
+    return "untested" if pair.exact or math.isnan(pair.p_decided) else "tied"

@@ -18,8 +18,12 @@ def build_grid(
     standings: Mapping[str, Standing | None],
     tasks: Mapping[str, TaskInfo],
     options: AnalysisOptions,
+    stopped: bool = False,
 ) -> Grid:
-    """Return the summary as tasks by models, with best and tied cells marked."""
+    """Return the summary as tasks by models, with best and tied cells marked.
+
+    ``stopped`` says that seeds were added until comparisons were decided, which widens the intervals.
+    """
     if options.tie_rule not in TIE_WORDS:
         raise unknown_name("tie rule", options.tie_rule, TIE_WORDS)
     found = {(stat.task, stat.model): stat for stat in stats}
@@ -35,12 +39,18 @@ def build_grid(
                 continue
             close = _overlap(stat, best) if options.tie_rule == "overlap" else bool(place and model in place.tied)
             mark: Mark = "best" if best is stat else "tied" if close else ""
-            cells.append(CellView(stat.mean, stat.low, stat.high, stat.half, stat.n, mark, stat.note or stat.reason))
+            note = stat.note or stat.reason
+            cells.append(CellView(stat.mean, stat.low, stat.high, stat.half, stat.n, mark, note, stat.planned))
         info = tasks[task]
         head = (task, info.label or info.metric, info.greater_is_better)
         rows.append(TaskRow(*head, tuple(cells), info.category, info.task_type, info.replication))
     words = INTERVAL_WORDS.get(options.interval, options.interval)
-    return Grid(table.models, tuple(rows), options.level, len(table.seeds), words, TIE_WORDS[options.tie_rule])
+    if stopped:
+        words += ", repeated: it holds however often one looked"
+    tie = TIE_WORDS[options.tie_rule]
+    if options.tie_rule == "holm" and any(place and place.untested for place in standings.values()):
+        tie += "; without a mark: shown to be worse, or not testable, as the verdict says"
+    return Grid(table.models, tuple(rows), options.level, len(table.seeds), words, tie)
 
 
 def _overlap(stat: CellStat, best: CellStat | None) -> bool:

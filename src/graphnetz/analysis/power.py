@@ -14,7 +14,7 @@ from graphnetz.analysis.comparisons import by_mean
 from graphnetz.metrics import lookup
 from graphnetz.records import ScoreTable
 from graphnetz.records.analysis import Comparison
-from graphnetz.stats import adjust, minimum_detectable_effect, power_analysis, seeds_needed, tost
+from graphnetz.stats import adjust, power_analysis, tost
 
 TARGET = 0.8
 MAX_SEEDS = 10_000
@@ -22,7 +22,11 @@ MAX_SEEDS = 10_000
 
 @dataclass(frozen=True)
 class Design:
-    """How far the seeds of one comparison reach. ``seeds`` is None when no number of seeds suffices."""
+    """How much the seeds of one comparison can see.
+
+    ``seeds`` is None when no number of seeds suffices; ``seeds_low`` and ``seeds_high`` are its range, given how well
+    the spread is known. Without spread nothing is stated.
+    """
 
     task: str
     a: str
@@ -33,6 +37,8 @@ class Design:
     effect: float
     mde: float
     seeds: int | None
+    seeds_low: int | None = None
+    seeds_high: int | None = None
 
 
 def reference_effect(table: ScoreTable, t: int) -> float:
@@ -57,14 +63,11 @@ def design_of(table: ScoreTable, pair: Comparison, *, effect: float) -> Design:
     The level is Holm's strictest step, alpha over the size of the family, so that the promise holds
     whatever the other comparisons do.
     """
-    t = table.tasks.index(pair.task)
     x, y = table.paired(pair.task, pair.a, pair.b)
-    sd = float(np.std(x - y, ddof=1)) if x.size > 1 else math.nan
     alpha = pair.alpha / max(1, pair.family_size)
-    ratio = table.ratio(t)
-    mde = minimum_detectable_effect(sd, x.size, alpha=alpha, power=TARGET, test_ratio=ratio)
-    seeds = seeds_needed(effect, sd, alpha=alpha, power=TARGET, max_n=MAX_SEEDS, test_ratio=ratio)
-    return Design(pair.task, pair.a, pair.b, x.size, sd, alpha, effect, mde, seeds)
+    found = power_analysis(x - y, effect, alpha=alpha, target=TARGET, max_n=MAX_SEEDS)
+    ends = (found.seeds, found.seeds_low, found.seeds_high)
+    return Design(pair.task, pair.a, pair.b, x.size, found.sd, alpha, effect, found.mde, *ends)
 
 
 def best_two(table: ScoreTable, grouped: Mapping[str, Sequence[Comparison]]) -> tuple[Design, ...]:
@@ -85,9 +88,8 @@ def power_frame(
     rows = []
     for pair in pairs:
         x, y = table.paired(pair.task, pair.a, pair.b)
-        ratio = table.ratio(table.tasks.index(pair.task))
         size = _per_task(effect, pair.task, "effect")
-        found = power_analysis(x - y, size, alpha=alpha, target=target, max_n=MAX_SEEDS, test_ratio=ratio)
+        found = power_analysis(x - y, size, alpha=alpha, target=target, max_n=MAX_SEEDS)
         seeds = (_or_nan(found.seeds), _or_nan(found.seeds_low), _or_nan(found.seeds_high))
         rows.append(
             (pair.task, pair.a, pair.b, found.n, size, alpha, found.sd, found.sd_low, found.sd_high, found.power,
@@ -111,7 +113,7 @@ def equivalence_frame(
     for pair in pairs:
         x, y = table.paired(pair.task, pair.a, pair.b)
         size = _per_task(margin, pair.task, "margin")
-        found = tost(x, y, margin=size, alpha=alpha, test_ratio=table.ratio(table.tasks.index(pair.task)))
+        found = tost(x, y, margin=size, alpha=alpha)
         rows.append((pair.task, pair.a, pair.b, size, found.low, found.high, found.p, found.n, found.reason))
     frame = pd.DataFrame(rows, columns=columns)
     adjusted = [adjust(group.to_numpy(dtype=float)) for _, group in frame.groupby("task", sort=False)["p_raw"]]

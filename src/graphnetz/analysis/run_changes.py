@@ -1,19 +1,24 @@
-"""What changed between two runs: the same task, model and seed, tested."""
+"""What changed between two runs: a regression is a claim like any other, and a constant drop is a drop."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from scipy import special
 
 from graphnetz._core.errors import UsageError
+from graphnetz.analysis.reach import difference_bounds
 from graphnetz.records import Table
+from graphnetz.records.analysis import DETERMINISTIC, Verdict
 from graphnetz.records.scores import split_means
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.stats import PAIRED_TESTS, adjust, paired_test
+from graphnetz.stats import PAIRED_TESTS, adjust, holm_intervals, paired_test, welch_interval
+from graphnetz.stats._common import Floats, paired_differences
+from graphnetz.stats.paired import standard_error
 
 if TYPE_CHECKING:
     from graphnetz.analysis.analysis import Analysis
@@ -21,10 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """One (task, model) in two runs, paired by seed; ``diff`` is second minus first.
+    """One (task, model) in two runs; ``diff`` is second minus first.
 
-    ``verdict`` is better, worse, not shown, identical, shifted (the same amount on every seed, so that
-    no test exists) or untested.
+    ``verdict`` is better, worse, not shown, identical or untested, ``reason`` what is special about the test or why
+    there is none. ``method`` is the paired test, ``"welch"`` for runs that share no seeds or data, ``"sign-flip"``
+    where every seed differs by the same amount and ``"none"`` where nothing is random. ``low`` and ``high`` are an
+    interval for this pair alone; ``sim_low`` and ``sim_high`` hold for all pairs together and agree with the verdict:
+    they lie on one side of zero (of the margin, where there is one) only if it is better or worse.
     """
 
     task: str
@@ -40,6 +48,21 @@ class Change:
     p_holm: float
     verdict: str
     reason: str = ""
+    method: str = ""
+    sim_low: float = math.nan
+    sim_high: float = math.nan
+
+
+class _Tested(NamedTuple):
+    """A change before its family is looked at.
+
+    ``signs`` of the seeds where all differ by the same amount, else none; ``error`` and ``df`` of its difference.
+    """
+
+    change: Change
+    signs: Floats = np.empty(0)
+    error: float = math.nan
+    df: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -52,12 +75,23 @@ class RunComparison:
     incomparable: tuple[tuple[str, str], ...]
     alpha: float
     method: str
+    margin: float = 0.0
+
+    @property
+    def worse(self) -> tuple[Change, ...]:
+        """What is shown to be worse, by more than the margin where there is one."""
+        return tuple(change for change in self.changes if change.verdict == "worse")
+
+    def verdict(self) -> Verdict:
+        """The outcome as a claim: what became worse decides its level."""
+        basis = "; ".join(f"{c.task}, {c.model}: {c.first:.4g} to {c.second:.4g}" for c in self.worse)
+        return Verdict("warning" if self.worse else "info", "two runs", self.sentence(), basis, ("regression",))
 
     def to_table(self) -> Table:
         """Every shared (task, model) as one row."""
         columns = ("task", "model", "metric", "n", "first", "second", "difference", "low", "high", "p Holm", "verdict")
         rows = tuple(
-            (c.task, c.model, c.metric, c.n, c.first, c.second, c.diff, c.low, c.high, c.p_holm, c.verdict)
+            (c.task, c.model, c.metric, c.n, c.first, c.second, c.diff, c.sim_low, c.sim_high, c.p_holm, c.verdict)
             for c in self.changes
         )
         return Table(columns, rows, self.sentence())
@@ -73,33 +107,72 @@ class RunComparison:
             return "The two runs share no task and model, so nothing can be compared."
         if count["identical"] == total:
             return f"All {total} shared (task, model) pairs have identical scores."
+        count["untested"] = sum(c.verdict == "untested" for c in self.changes)
         rest = total - sum(count.values())
+        untested = f", {count['untested']} cannot be tested" if count["untested"] else ""
+        beyond = f" by more than {self.margin:g}" if self.margin else ""
+        same = f"{count['identical']} {'is' if count['identical'] == 1 else 'are'} identical"
         return (
-            f"Of {total} shared (task, model) pairs, {count['better']} became better, {count['worse']} worse, "
-            f"{count['identical']} are identical and {rest} show no significant change (Holm over all pairs, "
-            f"level {self.alpha:g})."
+            f"Of {total} shared (task, model) pairs, {count['better']} became better{beyond}, {count['worse']} "
+            f"worse{beyond}, {same}{untested} and {rest} {'shows' if rest == 1 else 'show'} no significant change "
+            f"(Holm over all pairs, level {self.alpha:g})."
         )
 
 
 def changes(
-    first: Analysis, second: Analysis, *, alpha: float, method: str
+    first: Analysis, second: Analysis, *, alpha: float, method: str, margin: float = 0.0, apart: Collection[str] = ()
 ) -> tuple[tuple[Change, ...], tuple[tuple[str, str], ...]]:
-    """Return every shared (task, model) tested by seed, Holm over all of them, and why tasks cannot be compared.
+    """Return every shared (task, model) tested, Holm over all of them, and why tasks cannot be compared.
 
-    Tasks whose runs share training data are tested with the corrected resampled t-test.
+    Parameters
+    ----------
+    first, second
+        Two runs.
+    alpha, method
+        Level after Holm, and the paired test of runs that share seeds and data; others get Welch's.
+    margin
+        Changes up to this size do not count: only larger ones are tested for.
+    apart
+        Tasks that the two runs did on different data.
+
+    Returns
+    -------
+    tuple
+        The changes, and ``(task, reason)`` for tasks that cannot be compared.
+
+    Examples
+    --------
+    >>> from graphnetz.report import example_report
+    >>> run = example_report().analysis
+    >>> {change.verdict for change in changes(run, run, alpha=0.05, method="t")[0]}
+    {'identical'}
     """
     PAIRED_TESTS[method]
     if not 0 < alpha < 1:
         raise UsageError(f"alpha must lie between 0 and 1, got {alpha}.")
+    if not 0 <= margin < math.inf:
+        raise UsageError(f"margin must be 0 or a size in units of the metric, got {margin}.")
     tasks = first.facts.tasks
     why = {t: mismatch(tasks[t], other) for t, other in second.facts.tasks.items() if t in tasks}
     models = [m for m in first.scores.models if m in second.scores.models]
-    raw = [_change(first, second, t, m, method=method, alpha=alpha) for t in tasks if why.get(t) == "" for m in models]
-    found = [change for change in raw if change is not None]
-    adjusted = adjust([change.p for change in found]).tolist() if found else []
+    raw: list[_Tested] = []
+    for task in (t for t in tasks if why.get(t) == ""):
+        for model in models:
+            found = _scores(first, task, model), _scores(second, task, model)
+            if all(found):
+                how = "welch" if task in apart else method
+                info = common(tasks[task], second.facts.tasks[task])
+                raw.append(_change(info, (task, model), *found, method=how, level=1 - alpha, margin=margin))
+    holm = adjust([found.change.p for found in raw]).tolist() if raw else []
+    every = [found.signs for found in raw]
     judged = tuple(
-        _judged(change, float(p), tasks[change.task].greater_is_better, alpha)
-        for change, p in zip(found, adjusted, strict=True)
+        _judged(
+            change,
+            _flips(every, found.signs.size) if found.signs.size else p,
+            tasks[change.task].greater_is_better,
+            alpha,
+        )
+        for found, change, p in zip(raw, _together(raw, alpha, margin), holm, strict=True)
     )
     return judged, tuple((task, why[task]) for task in tasks if why.get(task))
 
@@ -110,44 +183,109 @@ def mismatch(a: TaskInfo, b: TaskInfo) -> str:
         return f"its metric is {a.metric} in the first run and {b.metric} in the second"
     if a.greater_is_better != b.greater_is_better:
         return f"the direction of {a.metric} differs"
-    if a.replication != b.replication:
+    if common(a, b).replication == "unknown" and "unknown" not in (a.replication, b.replication):
         return f"a seed varies {a.replication} in the first run and {b.replication} in the second"
     return ""
 
 
-def _change(first: Analysis, second: Analysis, task: str, model: str, *, method: str, alpha: float) -> Change | None:
-    seeds, x, y = _by_seed(first, second, task, model)
-    if not seeds:
-        return None
-    info = first.facts.tasks[task]
-    corrected = info.shares_data and math.isfinite(info.test_ratio)
-    how = "corrected_t" if corrected else method
+def common(a: TaskInfo, b: TaskInfo) -> TaskInfo:
+    """Return what both runs say of a task; what a seed varies is known only where both say the same."""
+    return a if a.replication == b.replication else replace(a, replication="unknown")
+
+
+def _scores(run: Analysis, task: str, model: str) -> dict[int, float]:
+    cell = dict(zip(run.scores.seeds, run.scores.cell(task, model).tolist(), strict=True))
+    return {seed: value for seed, value in cell.items() if math.isfinite(value)}
+
+
+def _change(
+    info: TaskInfo, name: tuple[str, str], a: dict[int, float], b: dict[int, float], *, method: str, level: float,
+    margin: float,
+) -> _Tested:  # fmt: skip
+    seeds = [seed for seed in a if seed in b]
+    paired = method != "welch" and bool(seeds)
+    x, y = (np.array([run[s] for s in (seeds if paired else run)]) for run in (a, b))
+    nan = math.nan
+    means = float(x.mean()), float(y.mean()), float(y.mean() - x.mean())
+    base = Change(*name, info.metric, min(len(x), len(y)), *means, nan, nan, nan, nan, "", method=method)
+    if not paired:
+        why = "the runs are on different data" if seeds else "the runs share no seed"
+        return _unpaired(base, x, y, level=level, margin=margin, why=why)
+    if (x == y).all():
+        return _Tested(replace(base, p=1.0, verdict="identical"), error=0.0, df=1.0)
+    still = info.replication == "init" and len(seeds) >= DETERMINISTIC and np.ptp(x) == np.ptp(y) == 0
+    if still and abs(base.diff) > margin:
+        why = "both runs give one score on every seed of this split: nothing is random, so no test is needed"
+        return _Tested(replace(base, reason=why, method="none"))
+    # Several seeds of one fixed split say little more than one: the splits are the units.
     folds = [split_means(row, seeds, info.splits) for row in (y, x)]
-    test = paired_test(*folds, method=how, level=1 - alpha, test_ratio=info.test_ratio)
-    base = (float(x.mean()), float(y.mean()), float((y - x).mean()))
-    same = bool((x == y).all())
-    p = math.nan if same else test.p
-    word = "identical" if same else ""
-    return Change(
-        task, model, info.metric, len(seeds), *base, test.low, test.high, p, math.nan, word, "" if same else test.reason
+    test = paired_test(*folds, method=method, level=level)
+    d = paired_differences(*folds)
+    base = replace(base, low=test.low, high=test.high, p=test.p, reason=test.reason)
+    error, df = standard_error(d.values) if d.n > 1 else math.nan, d.n - 1.0
+    if abs(base.diff) <= margin:
+        why = "the difference is within the margin" if margin else base.reason
+        return _Tested(replace(base, p=1.0, reason=why), error=error, df=df)
+    if d.constant and d.n > 1:
+        why = f"the same difference on all {d.n} {'splits' if info.splits else 'seeds'}"
+        return _Tested(replace(base, p=0.5 ** (d.n - 1), reason=why, method="sign-flip"), np.sign(d.values))
+    if margin:
+        shifted = paired_test(folds[0] - math.copysign(margin, base.diff), folds[1], method=method)
+        base = replace(base, p=shifted.p, reason=shifted.reason)
+    return _Tested(base, error=error, df=df)
+
+
+def _together(raw: Sequence[_Tested], alpha: float, margin: float) -> list[Change]:
+    """The changes with intervals that hold for all of them together and agree with Holm's decision on each."""
+    if not raw:
+        return []
+    # What is tested is the part of a difference beyond the margin; within it nothing is left to test.
+    shift = np.array([float(np.clip(found.change.diff, -margin, margin)) for found in raw])
+    beyond = np.array([found.change.diff for found in raw]) - shift
+    columns = ((found.error, found.df, found.change.p) for found in raw)
+    error, df, p = (np.array(column, dtype=np.float64) for column in zip(*columns, strict=True))
+    low, high, *_ = holm_intervals(beyond, error, df, alpha=alpha, p=p)
+    floor, ceiling = np.array([difference_bounds(found.change.metric) for found in raw]).T
+    low, high = np.maximum(low + shift, floor), np.minimum(high + shift, ceiling)
+    return [
+        replace(found.change, sim_low=float(a), sim_high=float(b)) for found, a, b in zip(raw, low, high, strict=True)
+    ]
+
+
+def _unpaired(base: Change, x: Floats, y: Floats, *, level: float, margin: float, why: str) -> _Tested:
+    """Welch's test of two runs that have nothing in common but task and model."""
+    base = replace(base, reason=f"{why}: Welch's test", method="welch")
+    if min(len(x), len(y)) < 2:
+        return _Tested(replace(base, reason=f"{why}, and one of them has a single score"))
+    error = math.hypot(*(float(v.std(ddof=1)) / math.sqrt(len(v)) for v in (x, y)))
+    if error == 0:
+        return _Tested(replace(base, reason=f"{why}, and neither of them varies"))
+    found = welch_interval(
+        *(v for row in (y, x) for v in (row.mean(), row.std(ddof=1), len(row))), ddof_b=1, level=level
     )
+    p = float(2 * special.stdtr(found.df, -max(abs(base.diff) - margin, 0.0) / error))
+    return _Tested(replace(base, low=found.low, high=found.high, p=p), error=error, df=found.df)
 
 
-def _by_seed(
-    first: Analysis, second: Analysis, task: str, model: str
-) -> tuple[list[int], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    a = dict(zip(first.scores.seeds, first.scores.cell(task, model), strict=True))
-    b = dict(zip(second.scores.seeds, second.scores.cell(task, model), strict=True))
-    seeds = [s for s in a if s in b and math.isfinite(a[s]) and math.isfinite(b[s])]
-    return seeds, np.array([a[s] for s in seeds]), np.array([b[s] for s in seeds])
+def _flips(signs: Sequence[Floats], n: int) -> float:
+    """Family-wise p of a constant difference on ``n`` seeds: runs are exchanged seed by seed, alike for all pairs.
+
+    Of 2^n ways only two make one pair as constant as it is; every other pattern of signs on as many seeds adds two.
+    """
+    patterns = {tuple(row * row[0]) for row in signs if row.size >= n}
+    return min(1.0, sum(0.5 ** (len(row) - 1) for row in patterns))
 
 
 def _judged(change: Change, p: float, greater: bool, alpha: float) -> Change:
     if change.verdict == "identical":
-        return change
+        return replace(change, p_holm=1.0)
+    direction = "better" if (change.diff > 0) == greater else "worse"
+    if change.method == "none":
+        return replace(change, verdict=direction, sim_low=change.diff, sim_high=change.diff)
     if math.isnan(change.p):
-        constant = change.n > 1
-        return replace(change, verdict="shifted" if constant else "untested")
-    if p > alpha:
-        return replace(change, p_holm=p, verdict="not shown")
-    return replace(change, p_holm=p, verdict="better" if (change.diff > 0) == greater else "worse")
+        return replace(change, verdict="untested")
+    if change.method == "sign-flip":
+        point = change.diff if p <= alpha else math.nan
+        verdict = direction if p <= alpha else "untested"
+        return replace(change, p_holm=p, verdict=verdict, sim_low=point, sim_high=point)
+    return replace(change, p_holm=p, verdict=direction if p <= alpha else "not shown")

@@ -20,7 +20,8 @@ from graphnetz.records import CellResult, ScoreTable, Section, Table
 from graphnetz.records.analysis import Comparison
 from graphnetz.records.seed_rule import SeedRule as SeedRule
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.stats import SequentialComparison, adjust, decide, nominal_levels
+from graphnetz.stats import SequentialComparison, adjust, decide
+from graphnetz.stats.boundaries import look_levels, unit_means
 from graphnetz.stats.repeated import repeated_p
 from graphnetz.stats.sequential import t_p
 
@@ -76,10 +77,12 @@ def runs_of(results: Sequence[CellResult], seeds: Sequence[int], metrics: Mappin
     return runs
 
 
-def decide_task(
-    task: str, models: Sequence[str], runs: Runs, rule: SeedRule, *, test_ratio: float = 0.0
-) -> TaskDecisions:
-    """Apply the rule to every two models of a task, in the order of `analysis.compare`."""
+def decide_task(task: str, models: Sequence[str], runs: Runs, rule: SeedRule, *, splits: int = 0) -> TaskDecisions:
+    """Apply the rule to every two models of a task, in the order of `analysis.compare`.
+
+    Given the dataset, independent splits are independent runs, so the plain t-test over them decides the reach
+    ``dataset``; where ``splits`` fixed splits are taken in turn, these are the units.
+    """
     pairs = list(combinations(sorted(models), 2))
     empty = np.empty(0)
     rows = []
@@ -89,15 +92,15 @@ def decide_task(
         rows.append(x[:n] - y[:n])
     if not pairs:
         return TaskDecisions(task, (), None)
-    ratio = test_ratio if math.isfinite(test_ratio) else 0.0
+    looks = rule.looks_of(splits)
     found = decide(
-        rows, looks=rule.looks, alpha=rule.alpha, margin=rule.margin, spending=rule.spending, test_ratio=ratio,
-        futility=rule.futility,
+        rows, looks=looks, alpha=rule.alpha, margin=rule.margin, spending=rule.levels, futility=rule.futility,
+        splits=splits,
     )  # fmt: skip
-    own = [
-        repeated_p(_look_ps(row, state, rule, ratio), rule.looks, spending=rule.spending) if state.look else math.nan
-        for row, state in zip(rows, found.comparisons, strict=True)
-    ]
+    own = []
+    for row, state in zip(rows, found.comparisons, strict=True):
+        seen = [t_p(unit_means(row[:n], splits)) for n in looks[: state.look]]
+        own.append(repeated_p(seen, looks, spending=rule.levels, splits=splits) if seen else math.nan)
     adjusted = _beside_alpha(own, found.comparisons, rule.alpha)
     items = zip(pairs, found.comparisons, own, adjusted, strict=True)
     decided = tuple(Decided(task, a, b, state, p, float(holm)) for (a, b), state, p, holm in items)
@@ -118,11 +121,6 @@ def _beside_alpha(
     return np.where(np.isnan(adjusted), np.nan, sided)
 
 
-def _look_ps(row: npt.NDArray[np.float64], state: SequentialComparison, rule: SeedRule, ratio: float) -> list[float]:
-    """Return t p-values at every look up to the one that closed the comparison."""
-    return [t_p(row[:n], ratio) for n in rule.looks[: state.look]]
-
-
 def decide_report(
     results: Sequence[CellResult], tasks: Mapping[str, TaskInfo], models: Sequence[str], rule: SeedRule
 ) -> dict[str, TaskDecisions]:
@@ -132,14 +130,22 @@ def decide_report(
     out = {}
     for name, info in tasks.items():
         there = [model for model in models if (name, model) in runs]
-        out[name] = decide_task(name, there, runs, rule, test_ratio=info.test_ratio if info.shares_data else 0.0)
+        out[name] = decide_task(name, there, runs, rule, splits=info.splits)
     return out
 
 
 def stopped(
     pairs: Sequence[Comparison], decisions: Mapping[str, TaskDecisions], *, method: str, family: str
 ) -> list[Comparison]:
-    """Put what is valid after stopping in place of the ordinary test: repeated intervals, sequential p."""
+    """Put what is valid after stopping in place of the ordinary test: repeated intervals, sequential p.
+
+    Sets of each `Comparison` that the rule has read: ``n`` and ``n_used`` (units at the look that closed it: seeds, or
+    fixed splits), ``mean_diff`` and ``low``, ``high`` (the repeated interval of that look, or the confidence sequence
+    of mode ``"anytime"``), ``p`` (t at that look), ``p_adjusted`` (repeated or anytime-valid p after Holm, on the same
+    side of alpha as the decision), ``reason``. The corrected resampled fields become NaN: that test has no valid p
+    after stopping, and the reach ``dataset`` does not ask for it. With another ``method`` than t, ``p`` is left as it
+    was and ``p_adjusted`` is NaN, with the reason. ``dz`` and ``hedges_g`` stay descriptions of all shared seeds.
+    """
     found = {(item.task, item.a, item.b): item for task in decisions.values() for item in task.comparisons}
     holm = {key: item.p for key, item in found.items()}
     if family != "task":  # decisions were made task by task; over the report Holm takes all repeated p-values
@@ -154,24 +160,24 @@ def stopped(
             p = holm[pair.task, pair.a, pair.b] if method == "t" else math.nan
             shown = _stopped(pair, item.state, p)
             why = f"seeds were added by the sequential t-test, after which no valid {method} p exists"
-            out.append(shown if method == "t" else replace(shown, p=pair.p, p_corrected=math.nan, reason=why))
+            out.append(shown if method == "t" else replace(shown, p=pair.p, reason=why))
     return out
 
 
 def _stopped(pair: Comparison, state: SequentialComparison, p: float) -> Comparison:
-    changes: dict[str, Any] = {"n": state.n, "mean_diff": state.mean_diff, "reason": state.reason or pair.reason}
-    if pair.shares_data:
-        changes |= {"low_corrected": state.low, "high_corrected": state.high, "p_corrected": state.p}
-        changes |= {"p_corrected_adjusted": p, "p_adjusted": p, "low": state.low, "high": state.high}
-    else:
-        changes |= {"low": state.low, "high": state.high, "p": state.p, "p_adjusted": p}
-    return replace(pair, **changes)
+    nan = math.nan
+    return replace(
+        pair, n=state.n, n_used=state.n, mean_diff=state.mean_diff, low=state.low, high=state.high, p=state.p,
+        p_adjusted=p, reason=state.reason or pair.reason, low_corrected=nan, high_corrected=nan, p_corrected=nan,
+        p_corrected_adjusted=nan,
+    )  # fmt: skip
 
 
-def look_level(rule: SeedRule, n: int, level: float) -> float:
+def look_level(rule: SeedRule, n: int, level: float, *, splits: int = 0) -> float:
     """Level of an interval after ``n`` seeds so that the intervals of all looks hold together at ``level``."""
-    at = next((i for i, look in enumerate(rule.looks) if look >= n), len(rule.looks) - 1)
-    return 1.0 - nominal_levels(rule.looks, round(1.0 - level, 12), rule.spending)[at]
+    looks = rule.looks_of(splits)
+    at = next((i for i, look in enumerate(looks) if look >= n), len(looks) - 1)
+    return 1.0 - look_levels(looks, round(1.0 - level, 12), rule.levels, splits=splits)[at]
 
 
 def common_seeds(table: ScoreTable) -> ScoreTable:
@@ -206,9 +212,8 @@ def cost_of(decisions: Mapping[str, TaskDecisions], rule: SeedRule) -> Cost:
         most: dict[str, int] = {}
         for item in task.comparisons:
             counts[item.state.decision] += 1
-            seeds = rule.looks[item.state.look - 1] if item.state.look else 0
             for model in (item.a, item.b):
-                most[model] = max(most.get(model, 0), seeds)
+                most[model] = max(most.get(model, 0), item.state.seeds)
         used += sum(most.values())
         planned += rule.max_seeds * len(most)
     undecided = counts["undecided"] + counts["open"]
@@ -219,18 +224,29 @@ def decision_section(decisions: Mapping[str, TaskDecisions], tasks: Mapping[str,
     """The part of the page that says what was decided, after how many looks and cells."""
     cost = cost_of(decisions, rule)
     rows = [_row(item, tasks[item.task], rule) for task in decisions.values() for item in task.comparisons]
-    share = cost.used / cost.planned if cost.planned else math.nan
-    text = Path(__file__).with_name("seeds_auto.txt").read_text(encoding="utf-8")
-    decided, counts = cost.different + cost.equivalent, {"share": 100 * share, "looks": len(rule.looks)}
-    filled = text.format(cost=cost, rule=rule, decided=decided, futility=100 * rule.futility, **counts)
-    verdict, *words = filled.splitlines()
+    verdict, words = _words(cost, rule, sorted({tasks[name].splits for name in decisions} - {0}))
     columns = ("Task", "Comparison", "Decision", "Mean difference", "low", "high", "Look", "Seeds", "Cells used",
                "Cells saved", "Why not")  # fmt: skip
     table = Table(
         columns, tuple(rows), "Cells of a comparison: two per seed; cells shared by comparisons count in each."
     )
     extra = asdict(cost) | {"rule": rule.as_dict()}
-    return Section(SECTION, "Seeds until decided", verdict, tuple(words), (table,), extra=extra)
+    return Section(SECTION, "Seeds until decided", verdict, words, (table,), extra=extra)
+
+
+def _words(cost: Cost, rule: SeedRule, splits: Sequence[int]) -> tuple[str, tuple[str, ...]]:
+    """First sentence and rules of the section, from ``seeds_auto.txt``: a name and a sentence per line."""
+    lines = Path(__file__).with_name("seeds_auto.txt").read_text(encoding="utf-8").splitlines()
+    texts = {name: text for name, _, text in (line.partition(": ") for line in lines)}
+    facts = {
+        "share": 100 * cost.used / cost.planned if cost.planned else math.nan, "looks": len(rule.looks),
+        "decided": cost.different + cost.equivalent, "futility": 100 * rule.futility,
+        "equivalent": texts["no margin" if rule.margin is None else "margin"].format(rule=rule),
+        "splits": " or ".join(map(str, splits)),
+    }  # fmt: skip
+    names = [f"{rule.mode} looks", f"{rule.mode} levels", *(["splits"] if splits else [])]
+    verdict, *words = (texts[name].format(cost=cost, rule=rule, **facts) for name in ("verdict", *names))
+    return verdict, tuple(words)
 
 
 def _row(item: Decided, info: TaskInfo, rule: SeedRule) -> tuple[Any, ...]:
@@ -243,7 +259,7 @@ def _row(item: Decided, info: TaskInfo, rule: SeedRule) -> tuple[Any, ...]:
             decision += ", within the margin"
     elif state.equivalent:
         decision = "practically equivalent"
-    seeds = rule.looks[state.look - 1] if state.look else 0
+    seeds = state.seeds
     low, high = (value if math.isfinite(value) else None for value in (state.low, state.high))
     pair = f"{item.a} − {item.b}"
     saved = 2 * (rule.max_seeds - seeds)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphnetz.analysis.ranking import place_table
 from graphnetz.records import Section, Table
 from graphnetz.records.analysis import Comparison, Place
-from graphnetz.records.views import Grid
+from graphnetz.records.views import Grid, RankSetView
 
 
 def places(grid: Grid, grouped: Mapping[str, Sequence[Comparison]]) -> tuple[Place, ...]:
@@ -28,8 +29,8 @@ def places(grid: Grid, grouped: Mapping[str, Sequence[Comparison]]) -> tuple[Pla
     return tuple(out)
 
 
-def standings_section(found: Sequence[Place], tasks: Sequence[str]) -> Section:
-    """Places of all tasks as one table, and the ranks across tasks in words."""
+def standings_section(found: Sequence[Place], tasks: Sequence[str], across: RankSetView | None = None) -> Section:
+    """Places across tasks, where there are several, and then task by task."""
     rows = tuple((p.task, p.model, p.mean, p.low, p.high, p.n, f"{p.text} of {p.models}") for p in found)
     columns = ("Task", "Model", "Mean", "Low", "High", "Seeds", "Place")
     shared = sum(sum(p.task == task and p.first == 1 for p in found) > 1 for task in tasks)
@@ -38,4 +39,7 @@ def standings_section(found: Sequence[Place], tasks: Sequence[str]) -> Section:
         "last possible place those shown to be worse. Overlapping places are not an order.",
         f"On {shared} of {len(tasks)} tasks more than one model may be first.",
     )
-    return Section("standings", "Standings", "", words, (Table(columns, rows, "Sortable; 95 % intervals."),))
+    tables: tuple[Table, ...] = (Table(columns, rows, "Sortable; 95 % intervals."),)
+    if across is not None and across.n_tasks > 1 and len(across.models) > 1:
+        tables = (place_table(across), *tables)
+    return Section("standings", "Standings", "", words, tables)

@@ -1,21 +1,33 @@
-"""The report in words: per task, then across tasks. Same scores, same sentences."""
+"""A task in words: who leads, how far that reaches, and what is not shown. Same scores, same sentences."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
-from graphnetz._core.text import names, number, p_value, seeds_word, shorten
+from graphnetz._core.text import counted, names, number, p_value, seeds_word, shorten
 from graphnetz.analysis.power import MAX_SEEDS, Design, design_of, reference_effect
 from graphnetz.records import ScoreTable
-from graphnetz.records.analysis import TEST_WORDS, Comparison, Standing, Verdict
+from graphnetz.records.analysis import TEST_WORDS, Claim, Comparison, Standing, Verdict
 from graphnetz.records.task_info import REPLICATION_WORDS
+
+Said = tuple[str, tuple[str, ...]]
+"""Words, and the kinds of claim they make."""
 
 
 def task_verdicts(
-    table: ScoreTable, t: int, place: Standing | None, *, pairs: Sequence[Comparison], baselines: Sequence[str] = ()
+    table: ScoreTable,
+    t: int,
+    place: Standing | None,
+    *,
+    pairs: Sequence[Comparison],
+    baselines: Sequence[str] = (),
+    gap: float = math.nan,
 ) -> list[Verdict]:
-    """Return what can be said about task ``t``; ``pairs`` are its comparisons and ``place`` how models stand."""
+    """Return what can be said about task ``t``.
+
+    ``pairs`` are its comparisons, ``place`` how models stand, ``gap`` the shrunken lead of the best one.
+    """
     task = table.tasks[t]
     if place is None:
         return [Verdict("untestable", task, "No model finished on this task, so nothing can be said.")]
@@ -25,18 +37,28 @@ def task_verdicts(
         ]
     if max(pair.n for pair in pairs) < 2:
         text = (
-            f"One seed gives no interval and no test; {shorten(place.best)} has the best single value. "
-            "Run at least 5 seeds, better 10."
+            f"One {REPLICATION_WORDS[table.replication[t]]['unit']} gives no interval and no test; "
+            f"{shorten(place.best)} has the best single value. Run at least 5 seeds, better 10."
         )
         return [Verdict("untestable", task, text)]
     blocked = _unreachable(pairs)
-    main = blocked or _main(table, t, place, pairs)
-    basis = "" if blocked else _basis(table, t, pairs)
-    out = [Verdict(main[0], task, main[1], basis)]
+    level, text, claims = blocked or _main(table, t, place, pairs, gap)
+    out = [Verdict(level, task, text, _uneven(table, t) if blocked else _basis(table, t, pairs), claims)]
     beaten = _baselines(table, t, pairs, baselines)
     if beaten:
-        out.append(Verdict("warning", task, beaten))
+        out.append(Verdict("warning", task, beaten, claims=("baselines",)))
     return out
+
+
+def if_worst(task: str, place: Standing | None, best: str | None) -> list[Verdict]:
+    """A sentence where failures decide who is best: ``best`` is the best model with failures scored worst."""
+    if place is None or best is None or best == place.best:
+        return []
+    text = (
+        f"Failures decide here: were each of them scored as the worst result of this task, {shorten(best)} and not "
+        f"{shorten(place.best)} would have the best mean."
+    )
+    return [Verdict("warning", task, text, claims=("failures",))]
 
 
 def test_words(pair: Comparison) -> str:
@@ -44,125 +66,195 @@ def test_words(pair: Comparison) -> str:
     return TEST_WORDS.get(pair.decided_by, pair.decided_by)
 
 
-def _unreachable(pairs: Sequence[Comparison]) -> tuple[str, str] | None:
+def _unreachable(pairs: Sequence[Comparison]) -> tuple[str, str, tuple[str, ...]] | None:
     """Verdict for a task on which the deciding test cannot become significant, whatever the scores."""
-    deciding = [pair for pair in pairs if not pair.corrected and pair.n >= 2]
-    if not deciding or len(deciding) < len(pairs) or any(pair.reachable for pair in deciding):
+    deciding = [pair for pair in pairs if pair.n >= 2]
+    if len(deciding) < len(pairs) or any(pair.reachable or pair.different for pair in deciding):
         return None
     first = min(deciding, key=lambda pair: (pair.smallest_p, pair.a, pair.b))
     m = first.family_size
     need = next(s for s in range(2, 200) if m * 2.0 ** (1 - s) <= first.alpha)
     return "untestable", (
         f"This design cannot show a difference: with {seeds_word(first.n)} the smallest possible "
-        f"{test_words(first)} p is {p_value(first.smallest_p)}, after Holm over {m} "
-        f"comparison{'' if m == 1 else 's'} {p_value(first.smallest_adjusted)}, above {first.alpha:g} whatever the "
-        f"scores. At least {need} seeds are needed before any comparison can."
-    )
+        f"{test_words(first)} p is {p_value(first.smallest_p)}, after Holm over {counted(m, 'comparison')} "
+        f"{p_value(first.smallest_adjusted)}, above {first.alpha:g} whatever the scores. At least {need} seeds are "
+        "needed before any comparison can."
+    ), ()  # fmt: skip
 
 
-def _main(table: ScoreTable, t: int, place: Standing, pairs: Sequence[Comparison]) -> tuple[str, str]:
+def _main(
+    table: ScoreTable, t: int, place: Standing, pairs: Sequence[Comparison], gap: float
+) -> tuple[str, str, tuple[str, ...]]:
     against = {pair.other(place.best): pair for pair in pairs if pair.involves(place.best)}
-    parts = []
-    if place.tied:
-        parts.append(_tied(table, t, place, against))
+    said: list[Said] = []
     if place.worse:
-        parts.append(
-            _better(place, against, leads=not place.tied, scope=REPLICATION_WORDS[table.replication[t]]["scope"])
-        )
-    if place.exact:
-        parts.append(
-            f"{shorten(place.best)} differs from {names(place.exact)} by the same amount on every seed, "
-            "so there is nothing to test."
-        )
+        said.append(_better(table, t, place, against, gap))
+    if place.tied:
+        said.append(_tied(table, t, place, against, gap))
     if place.untested:
-        parts.append(_untested(place, against))
+        said.append((_untested(place, against), ()))
     if place.ahead:
-        parts.append(
-            f"On the seeds that both have, {names(place.ahead)} is better than {shorten(place.best)}, whose mean over "
-            "its own seeds is the best: missing cells decide here. Run them."
-        )
+        said.append((f"{names(place.ahead)} is shown to be better than it: models beat each other in a circle.", ()))
     level = "warning" if place.ahead else "tied" if place.tied else "different" if place.worse else "untestable"
-    return level, " ".join(parts)
+    claims = tuple(dict.fromkeys(claim for _, kinds in said for claim in kinds))
+    return level, " ".join(text for text, _ in said), claims
 
 
 def _untested(place: Standing, against: Mapping[str, Comparison]) -> str:
-    first = against[place.untested[0]]
-    if first.n < 2:
-        return f"{names(place.untested)} shares fewer than two seeds with it and could not be tested."
-    return f"{names(place.untested)} could not be tested against {shorten(place.best)}: {first.reason}."
+    """Why models could not be compared with the best, each reason once."""
+    parts = []
+    for reason in dict.fromkeys(_why(against[model]) for model in place.untested):
+        whom = names([model for model in place.untested if _why(against[model]) == reason])
+        parts.append(f"{whom} could not be tested against {shorten(place.best)}: {reason}.")
+    return " ".join(parts)
 
 
-def _tied(table: ScoreTable, t: int, place: Standing, against: Mapping[str, Comparison]) -> str:
+def _why(pair: Comparison) -> str:
+    if pair.n < 2:
+        return "they share fewer than two seeds"
+    if pair.exact:
+        return f"the same difference on every seed, and {seeds_word(pair.n)} are too few to show one that way"
+    return pair.claims[0].evidence.reason if pair.claims else pair.reason
+
+
+def _tied(table: ScoreTable, t: int, place: Standing, against: Mapping[str, Comparison], gap: float) -> Said:
     rows = [against[model] for model in place.tied]
-    n = min(row.n for row in rows)
+    words, n = REPLICATION_WORDS[table.replication[t]], min(row.n for row in rows)
+    same = [row for row in rows if row.p_decided == 1 and row.low == row.high == 0]
+    if len(same) == len(rows):
+        where = f"every {words['unit']}" if n == len(table.seeds) else f"all {counted(n, words['unit'])} compared"
+        return f"{names((place.best, *place.tied))} have the same score on {where}.", ()
     effect = reference_effect(table, t)
-    plans = [design_of(table, row, effect=effect) for row in rows]
-    clause = _seeds_clause(plans, n, shared=rows[0].corrected)
-    # The best was picked from the data: ties to it do not make the tied models equal to each other.
-    group, scope = names((place.best, *place.tied)), REPLICATION_WORDS[table.replication[t]]["scope"]
-    return f"{group} cannot be told apart {scope} at {seeds_word(n)}; {clause}."
+    clause = _seeds_clause([design_of(table, row, effect=effect) for row in rows], words["unit"])
+    # The best was picked from the data: a tie with it says nothing about ties among the others.
+    best = f"{shorten(place.best)}, which has the best mean,"
+    # The second mean need not be a tied one: a model that varies less may be shown worse.
+    lead = f"; lead over the second mean {_picked(gap)}" if math.isfinite(gap) else ""
+    kinds = {"gap": lead, "power": clause}
+    return (
+        f"{names(place.tied)} cannot be told apart from {best} {words['scope']} "
+        f"({counted(n, words['unit'])}{lead}{clause}).",
+        tuple(kind for kind, said in kinds.items() if said),
+    )
 
 
-def _seeds_clause(plans: Sequence[Design], n: int, *, shared: bool) -> str:
+def _picked(gap: float) -> str:
+    return f"corrected for having picked the best {number(gap, signed=True)}"
+
+
+def _seeds_clause(plans: Sequence[Design], unit: str) -> str:
+    """How many seeds would show a stated difference between the hardest two, with the range of that number."""
+    plans = [plan for plan in plans if math.isfinite(plan.sd) and plan.sd > 0]
+    if not plans:
+        return ""  # no spread, no statement about power
     size = f"{plans[0].effect:g}"
-    needed = [plan.seeds for plan in plans]
-    if any(seeds is None for seeds in needed):
-        if shared:
-            return f"no number of seeds would reliably show a difference of {size}, because runs share training data"
-        return f"more than {MAX_SEEDS:,} seeds would be needed to detect a difference of {size}"
-    most = max(seeds for seeds in needed if seeds is not None)
-    if most <= n:
-        return f"a true difference of {size} would have been detected with at least 80 % probability"
-    return f"{most} seeds would detect a difference of {size}"
+    if any(plan.seeds is None for plan in plans):
+        return f"; more than {MAX_SEEDS:,} would be needed to detect a difference of {size}"
+    most = max(plans, key=lambda plan: plan.seeds or 0)
+    high = f"{most.seeds_high:,}" if most.seeds_high is not None else f"more than {MAX_SEEDS:,}"
+    needed = f"{counted(most.seeds or 0, unit)} ({most.seeds_low:,} to {high})"
+    return f"; {needed} would detect a difference of {size} with 80 % probability"
 
 
-def _better(place: Standing, against: Mapping[str, Comparison], *, leads: bool, scope: str) -> str:
-    nearest = against[place.worse[0]]
-    low, high = nearest.shown_low, nearest.shown_high
-    flip = nearest.a != place.best
-    diff = -nearest.mean_diff if flip else nearest.mean_diff
-    bounds = (-high, -low) if flip else (low, high)
-    span = f" [{number(bounds[0], signed=True)}, {number(bounds[1], signed=True)}]" if math.isfinite(low) else ""
-    gap = f"difference {number(diff, signed=True)}{span}, adjusted p = {p_value(nearest.p_decided)}"
-    if leads and len(place.worse) == len(against):
-        whom = (
-            shorten(place.worse[0])
-            if len(place.worse) == 1
-            else f"every other model {scope}, first {shorten(place.worse[0])}"
-        )
-        tail = f" {scope}" if len(place.worse) == 1 else ""
-        return f"{shorten(place.best)} is better than {whom}{tail} ({gap})."
-    return f"{shorten(place.best)} is better than {names(place.worse)} (nearest: {shorten(place.worse[0])}, {gap})."
+def _better(table: ScoreTable, t: int, place: Standing, against: Mapping[str, Comparison], gap: float) -> Said:
+    """Who is better than whom and how far that reaches: the furthest reach shown, and the first that is not."""
+    words, best = REPLICATION_WORDS[table.replication[t]], shorten(place.best)
+    near = against[place.worse[0]]
+    alone = len(place.worse) == len(against)
+    every = alone and len(place.worse) > 1
+    whom = "every other model" if every else names(place.worse)
+    numbers = [counted(near.n, words["unit"]), _numbers(near, near.claims[0], place.best, name=len(place.worse) > 1)]
+    claims = [_kind(near), "interval"]
+    if alone and math.isfinite(gap):
+        numbers.append(_picked(gap))
+        claims.append("gap")
+    text = f"{best} is better than {whom} {words['scope']} ({'; '.join(numbers)})"
+    further, more = _further(place, against)
+    return f"{text}{further}.", (*claims, *more)
+
+
+_KINDS = {"deterministic": "deterministic", "sign-flip": "constant"}
+
+
+def _kind(pair: Comparison) -> str:
+    return _KINDS.get(pair.decided_by, f"better-{pair.claims[0].evidence.reach}")
+
+
+def _further(place: Standing, against: Mapping[str, Comparison]) -> Said:
+    """The next reach: for which of the beaten models it is shown, for which it is not, or why nobody can say."""
+    rows = [(model, against[model].claims[1]) for model in place.worse if len(against[model].claims) > 1]
+    if not rows:
+        return "", ()
+    about = rows[0][1].evidence.about
+    shown = [(model, claim) for model, claim in rows if claim.shown]
+    silent = [(model, claim) for model, claim in rows if claim.evidence.reason and not claim.shown]
+    open_ = [row for row in rows if row not in shown and row not in silent]
+    kinds = ("better-source",) if shown else ()
+    if len(shown) == len(rows):
+        return f"; also {about} ({_nearest(shown, against, place.best)})", kinds
+    reasons = dict.fromkeys(claim.evidence.reason for _, claim in silent)
+    if len(silent) == len(rows) and len(reasons) == 1:
+        return f"; {about}: not assessed, {silent[0][1].evidence.reason}", kinds
+    parts = []
+    if open_:
+        whom = "" if len(open_) == len(rows) else f" against {names([name for name, _ in open_])}"
+        parts.append(f"not shown{whom} ({_nearest(open_, against, place.best)})")
+    elif shown:
+        parts.append(f"shown against {names([name for name, _ in shown])} ({_nearest(shown, against, place.best)})")
+    for reason in reasons:
+        whom = names([name for name, claim in silent if claim.evidence.reason == reason])
+        parts.append(f"not assessed against {whom}, {reason}")
+    return f"; {about}: {'; '.join(parts)}", kinds
+
+
+def _nearest(rows: Sequence[tuple[str, Claim]], against: Mapping[str, Comparison], best: str) -> str:
+    model, claim = rows[0]
+    return _numbers(against[model], claim, best, name=len(rows) > 1)
+
+
+def _numbers(pair: Comparison, claim: Claim, best: str, *, name: bool) -> str:
+    """Difference of the best to the other model, with its simultaneous interval and adjusted p."""
+    sign = 1 if pair.a == best else -1
+    low, high = sorted((sign * claim.low, sign * claim.high))
+    span = f" [{number(low, signed=True)}, {number(high, signed=True)}]" if math.isfinite(low) else ""
+    whom = f"nearest {shorten(pair.other(best))}: " if name else ""
+    gap = f"{whom}{number(sign * claim.evidence.estimate, signed=True)}{span}"
+    if pair.decided_by in _KINDS and claim is pair.claims[0]:
+        why = "both are deterministic" if pair.decided_by == "deterministic" else f"p = {p_value(claim.p)}"
+        return f"{gap}, the same difference on every seed, {why}"
+    return f"{gap}, adjusted p = {p_value(claim.p)}"
 
 
 def _basis(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> str:
-    # A comparison without a corrected p has no p at all: one test decides all others of the task.
-    first = next((pair for pair in pairs if pair.corrected), pairs[0])
-    corrected, test = first.corrected, test_words(first)
+    holds = REPLICATION_WORDS[table.replication[t]]["holds"]
+    if all(pair.decided_by == "deterministic" for pair in pairs):
+        return f"no test is needed; {holds}"
+    first = next((pair for pair in pairs if pair.decided_by not in _KINDS), pairs[0])
     m = pairs[0].family_size
-    family = f"{test} test, Holm over {m} comparison{'' if m == 1 else 's'}"
-    own = len(pairs) == m
-    family += " of this task" if own else " of the report"
-    text = f"{family}; {REPLICATION_WORDS[table.replication[t]]['reach']}"
-    if pairs[0].shares_data and not corrected and math.isnan(table.test_ratio[t]):
-        text += (
-            "; the share of test to training data is unknown, so the test is not corrected for runs that share "
-            "training data and is anti-conservative"
-        )
-    return text
+    whose = "of this task" if len(pairs) == m else "of the report"
+    test = f"{test_words(first)} test, Holm over {counted(m, 'comparison')} {whose}, simultaneous intervals; {holds}"
+    return "; ".join(filter(None, (test, _uneven(table, t))))
+
+
+def _uneven(table: ScoreTable, t: int) -> str:
+    """Words for seeds that do not cover the fixed splits evenly: then means over seeds are not those compared."""
+    folds, seeds = table.splits[t], len(table.seeds)
+    if folds == 0 or seeds <= folds or seeds % folds == 0:
+        return ""
+    return f"{seeds} seeds cover {folds} splits unevenly, here each split counts alike, in the means each seed"
 
 
 def _baselines(table: ScoreTable, t: int, pairs: Sequence[Comparison], baselines: Sequence[str]) -> str:
-    """A sentence when no model beats every baseline after Holm, else nothing."""
+    """A sentence when no model is shown to beat every baseline, else nothing."""
     present = table.present(table.tasks[t])
     there = [name for name in baselines if name in present]
     rivals = [model for model in present if model not in baselines]
     if not there or not rivals:
         return ""
-    beats = {model for model in rivals if all(pair.beats(model) for pair in _between(pairs, model, there))}
-    if beats:
+    if any(all(pair.beats(model) for pair in _between(pairs, model, there)) for model in rivals):
         return ""
-    return f"No model beats {names(there)} after Holm: a benefit of learning on the graph is not shown here."
+    whom = names(there) if len(there) == 1 else f"all of {names(there)}"
+    return f"No model is shown to beat {whom}: a benefit of learning on the graph is not shown here."
 
 
 def _between(pairs: Sequence[Comparison], model: str, others: Sequence[str]) -> list[Comparison]:
@@ -172,5 +264,5 @@ def _between(pairs: Sequence[Comparison], model: str, others: Sequence[str]) -> 
 def unbeaten_tasks(
     table: ScoreTable, grouped: Mapping[str, Sequence[Comparison]], baselines: Sequence[str]
 ) -> list[str]:
-    """Tasks on which no model beats the baselines after Holm."""
+    """Tasks on which no model is shown to beat the baselines."""
     return [task for t, task in enumerate(table.tasks) if _baselines(table, t, grouped.get(task, ()), baselines)]

@@ -17,25 +17,32 @@ from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
 @app.command()
 def plan(
     effect: Annotated[float, typer.Option(help="The difference that must not be missed, such as 0.01.")],
+    pilot: Annotated[Path | None, typer.Argument(help="A pilot: run folder, results.json or CSV of scores.")] = None,
     power: Annotated[float, typer.Option(help="Probability of detecting it.")] = 0.8,
-    source: Annotated[Path | None, typer.Option("--from", help="A pilot: run folder, results.json or scores.")] = None,
+    reach: Annotated[
+        str, typer.Option(help="How far the claim shall reach: split, dataset, source or tasks; default: as the seeds.")
+    ] = "",
+    source: Annotated[Path | None, typer.Option("--from", help="The pilot, as an option.")] = None,
     sd: Annotated[float | None, typer.Option(help="Without a pilot: spread of seed-wise differences.")] = None,
     models: Annotated[int, typer.Option(help="Without a pilot: how many models.")] = 2,
     tasks: Annotated[int, typer.Option(help="Without a pilot: how many tasks.")] = 1,
     alpha: Annotated[float, typer.Option(help="Level of the comparisons of one task.")] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
-    """Say how many seeds and tasks an effect needs, how long they take, and the critical difference."""
+    """Say how many seeds, splits, test examples and tasks a claim needs, and how long they take."""
     from graphnetz.analysis.planning import plan_from_pilot, plan_from_sd
 
-    if (source is None) == (sd is None):
-        raise UsageError("Give a pilot with --from DIR, or the spread of seed-wise differences with --sd 0.02.")
-    if source is None:
+    place = pilot or source
+    if (place is None) == (sd is None) or (pilot and source):
+        raise UsageError("Give a pilot (a folder, or --from DIR), or the spread of seed-wise differences: --sd 0.02.")
+    if place is None:
         made = plan_from_sd(float(sd or 0), effect=effect, power=power, alpha=alpha, models=models, tasks=tasks)
     else:
         from graphnetz.cli.load import load_report
 
-        made = plan_from_pilot(load_report(source).analysis, effect=effect, power=power, alpha=alpha)
+        seen = load_report(place).analysis
+        parts = getattr(seen, "components", ())
+        made = plan_from_pilot(seen, effect=effect, power=power, alpha=alpha, reach=reach, components=parts)
     return answer(as_json, made.as_dict, lambda: _print_plan(made))
 
 
@@ -43,32 +50,31 @@ def _print_plan(made: Any) -> None:
     from graphnetz.engine.progress import clock
 
     print(f"To detect {made.effect:g} with probability {made.power:g} at {made.alpha:g} after Holm within each task:")
-    print(f"{'task':28} {'seeds':>7} {'typical':>8} {'at worst':>9} {'sd':>9} {'time':>14}")
     for row in made.tasks:
         time = row.seconds_per_seed * row.seeds if row.seeds else math.nan
-        print(
-            f"{row.task[:28]:28} {_count(row.seeds):>7} {_count(row.seeds_typical):>8} {_count(row.seeds_high):>9} "
-            f"{row.sd:9.4f} {clock(time):>14}"
-        )
-    never = [row.task for row in made.tasks if row.seeds is None]
-    if never:
-        print(
-            f"No number of seeds does on {', '.join(never)}: runs share training data, or more than 10,000 are needed."
-        )
-    print("seeds: the two models with the widest spread; typical: the median pair; at worst: upper end of the spread.")
-    print(f"One core: about {clock(made.seconds)} ({made.seconds / 3600:.2f} hours).")
+        typical = f"; typical pair: {row.seeds_typical:,}" if row.seeds_typical else ""
+        cost = f"; {clock(time)}" if math.isfinite(time) else ""
+        print(f"{row.task[:28]:28} {_REACHED[row.reach]:16} {row.said(made.effect, made.power)}{typical}{cost}")
+    print("Numbers are for the two models with the widest spread, ranges for its 95 % interval.")
+    if made.seconds:
+        print(f"One core: about {clock(made.seconds)} ({made.seconds / 3600:.2f} hours).")
     if math.isfinite(made.critical_difference):
         of = f"{made.models} models, {made.n_tasks} tasks"
         print(f"Critical difference of mean ranks: {made.critical_difference:.2f} ({of}).")
     if made.tasks_needed:
+        high = f"{made.tasks_high:,}" if made.tasks_high else "more than 10,000"
         print(
-            f"Tasks that would detect a mean difference of {made.effect:g} over tasks: {made.tasks_needed} "
-            f"(critical difference then {made.critical_difference_then:.2f})."
+            f"Other tasks: {made.tasks_needed:,} tasks ({made.tasks_low:,} to {high}) would detect a difference of "
+            f"{made.effect:g} with {100 * made.power:g} % probability (critical difference then "
+            f"{made.critical_difference_then:.2f})."
         )
+    elif made.reach == "tasks":
+        print("Other tasks: the pilot needs at least 3 tasks whose scores are shares and whose differences vary.")
 
 
-def _count(value: int | None) -> str:
-    return "none" if value is None else str(value)
+_REACHED = {
+    "split": "this split", "dataset": "this dataset", "source": "this source", "unknown": "these seeds"
+}  # fmt: skip
 
 
 @app.command()

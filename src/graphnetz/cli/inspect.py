@@ -22,10 +22,13 @@ from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
 
 @app.command()
 def report(
-    source: Annotated[Path, typer.Argument(help="A run folder, a results.json, or a CSV of scores trained elsewhere.")],
+    source: Annotated[Path, typer.Argument(help="A run folder, a results.json, or a CSV of scores or predictions.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the files; default: the run folder.")] = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also write tables, figures and words for a paper.")] = False,
     figures: Annotated[bool, typer.Option(help="Write figures as PDF and PNG; the page has its own.")] = True,
+    replication: Annotated[
+        str | None, typer.Option(help="For a CSV: what a seed varies (init, resplit, fold or regenerate).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> int:
     """Write the report files again, or make them from scores trained elsewhere."""
@@ -33,7 +36,7 @@ def report(
     from graphnetz.cli.show import print_report
     from graphnetz.report.write import write_report
 
-    made = load_report(source)
+    made = load_report(source, replication=replication)
     folder = out or (
         source if source.is_dir() else source.with_suffix("") if source.suffix == ".csv" else source.parent
     )

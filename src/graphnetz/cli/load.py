@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 MAX_BYTES = 64 << 20
 
 
-def load_report(source: Path) -> BenchmarkReport:
-    """Return the report of a run folder, a ``results.json`` or a CSV of scores."""
+def load_report(source: Path, *, replication: str | None = None) -> BenchmarkReport:
+    """Return the report of a run folder, a ``results.json``, or a CSV of scores or predictions.
+
+    A CSV may be told what a seed varies.
+    """
     from graphnetz.report import BenchmarkReport
     from graphnetz.report.sections import combine, read_sections
 
@@ -25,7 +28,13 @@ def load_report(source: Path) -> BenchmarkReport:
     if source.suffix == ".csv":
         import pandas as pd
 
-        return BenchmarkReport.from_scores(pd.read_csv(source))
+        from graphnetz.report.from_predictions import is_predictions
+
+        frame = pd.read_csv(source)
+        read = BenchmarkReport.from_predictions if is_predictions(frame) else BenchmarkReport.from_scores
+        return read(frame, replication=replication)
+    if replication is not None:
+        raise UsageError(f"{source.name!r} says itself what a seed varies: --replication is for a CSV.")
     if not source.is_dir():
         return BenchmarkReport.from_json(source)
     results, store = source / "results.json", source / "store.sqlite"
@@ -55,14 +64,18 @@ def live_report(folder: Path) -> BenchmarkReport:
         planned = list(store.cells())
         results = list(store.results())
         sections = combine(store.read_sections(), read_sections(folder, strict=False))
-        rule = dict(store.read_meta().get("analysis_plan") or {}).get("plan", {}).get("stopping_rule")
+        written = dict(store.read_meta().get("analysis_plan") or {}).get("plan", {})
+        rule = written.get("stopping_rule")
     config: dict[str, Any] = {"title": f"{len(results)} of {len(planned)} cells finished"}
     config |= recorded_protocols(planned)
     if isinstance(rule, dict):  # seeds in rounds: looking at a run that goes on must not make its tests bolder
         config["auto"] = {key: value for key, value in rule.items() if key != "looks"}
     known = {r.task: r for r in results if r.metric}
+    fixed = {name: task.get("splits", 0) for name, task in written.get("tasks", {}).items()}
     tasks = {
-        name: TaskInfo(r.metric, greater_is_better=r.greater_is_better, replication=r.replication)
+        name: TaskInfo(
+            r.metric, greater_is_better=r.greater_is_better, replication=r.replication, splits=fixed.get(name, 0)
+        )
         for name in dict.fromkeys(cell.task for cell in planned)
         if (r := known.get(name))
     }
@@ -81,14 +94,15 @@ def _with_store(report: BenchmarkReport, folder: Path) -> BenchmarkReport:
     from graphnetz.engine.store import Store
 
     with Store.open(folder, readonly=True) as store:
-        kept = {(r.task, r.model, r.seed): r for r in store.results()}
+        predictions = not (folder / "examples").is_dir()  # those are read when they are asked for
+        kept = {(r.task, r.model, r.seed): r for r in store.results(predictions=predictions)}
     full = []
     for result in report.results:
         other = kept.get((result.task, result.model, result.seed))
         if other is None or other.status != result.status or other.metrics != result.metrics:
             full.append(result)
         else:
-            full.append(replace(other, predictions=None))
+            full.append(other)
     given = {item.name: getattr(report, item.name) for item in fields(report) if item.init}
     del given["histories"]  # those of the cells take their place
     return type(report).from_results(**given | {"results": full, "tasks": report.task_info})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import OK, answer, app, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
 
 if TYPE_CHECKING:
     from graphnetz.report import BenchmarkReport
@@ -22,16 +22,21 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Another one.")],
     alpha: Annotated[float, typer.Option(help="Level of the tests after Holm.")] = 0.05,
     method: Annotated[str, typer.Option(help="Paired test: t, wilcoxon or sign.")] = "t",
+    fail_if_worse: Annotated[
+        bool, typer.Option("--fail-if-worse", help="End with 1 if anything became worse.")
+    ] = False,
+    margin: Annotated[float, typer.Option(help="Only what changed by more than this counts.")] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
-    """Say what changed between two runs, paired by task, model and seed."""
+    """Say what changed between two runs, paired by task, model and seed where they share seeds and data."""
     from graphnetz.cli.load import load_report
     from graphnetz.report.compare_runs import compare_reports
     from graphnetz.report.jsonio import jsonable
 
-    found = compare_reports(load_report(first), load_report(second), alpha=alpha, method=method)
+    found = compare_reports(load_report(first), load_report(second), alpha=alpha, method=method, margin=margin)
     data = lambda: jsonable(asdict(found) | {"summary": found.sentence()})  # noqa: E731
-    return answer(as_json, data, lambda: _print_comparison(found))
+    answer(as_json, data, lambda: _print_comparison(found))
+    return FAILED_CELLS if fail_if_worse and found.worse else OK
 
 
 def _print_comparison(found: RunComparison) -> None:
@@ -45,12 +50,16 @@ def _print_comparison(found: RunComparison) -> None:
         columns = ("task", "model", "metric", "seeds", "first", "second", "difference", "adjusted p", "verdict")
         rows = []
         for c in moved:
-            span = f" [{number(c.low, signed=True)}, {number(c.high, signed=True)}]" if c.low == c.low else ""
+            low, high = (number(bound, signed=True) for bound in (c.sim_low, c.sim_high))
+            span = f" [{low}, {high}]" if c.sim_low == c.sim_low else ""
             rows.append((
                 shorten(c.task, 40), shorten(c.model, 40), c.metric, str(c.n), number(c.first), number(c.second),
                 number(c.diff, signed=True) + span, p_value(c.p_holm), c.verdict,
             ))  # fmt: skip
         print_table(console, columns, rows)
+    for why in dict.fromkeys(c.reason for c in moved if c.reason):
+        tasks = ", ".join(dict.fromkeys(f"{clean(c.task)} / {clean(c.model)}" for c in moved if c.reason == why))
+        console.print(f"{tasks}: {why}")
     for task, why in found.incomparable:
         console.print(f"not compared: {clean(task)}, because {clean(why)}")
     for what, name in found.only:
@@ -129,12 +138,16 @@ def leaderboard(
     merged = merge_reports(_reports(runs), names=_labels(runs), rename=True)
     merged.config["title"] = title
     found = merged.analysis.places
-    merged.sections = [standings_section(found, merged.scores.tasks), *merged.sections]
+    across = merged.analysis.rank_sets
+    places = [(m, across.mean_ranks[i], across.low[i], across.high[i], across.missing[i])
+              for i, m in enumerate(across.models)]  # fmt: skip
+    merged.sections = [standings_section(found, merged.scores.tasks, across), *merged.sections]
     rows = [(p.task, p.model, p.mean, p.low, p.high, p.n, p.first, p.last, p.models) for p in found]
     columns = ("task", "model", "mean", "ci_low", "ci_high", "n_seeds", "first_place", "last_place", "models")
     files = {
         "index.html": render_page(build_page(merged)),
         "leaderboard.csv": csv_text(columns, rows),
+        "places.csv": csv_text(("model", "mean_rank", "first_place", "last_place", "tasks_omitted"), places),
         "results.json": merged.to_json(histories=False),
     }
     for name, text in files.items():
@@ -143,6 +156,7 @@ def leaderboard(
     for task in merged.scores.tasks:
         first = [shorten(p.model, 60) for p in found if p.task == task and p.first == 1]
         lines.append(f"{shorten(task, 60)}: {', '.join(first)}" + (" (not told apart)" if len(first) > 1 else ""))
+    lines += [f"all tasks: {across.text(i)}: {shorten(m, 60)}" for i, m in enumerate(across.models)][:10]
     lines.append(f"Page: {out / 'index.html'}")
     return answer(as_json, lambda: jsonable([asdict(p) for p in found]), lambda: print("\n".join(lines)))
 

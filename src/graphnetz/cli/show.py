@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphnetz._core.text import shorten
 from graphnetz.cli.app import answer
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def print_report(report: Any, folder: Path | None) -> None:
     if report.config.get("budgets"):
         console.print(_counts(report))
     for line in report.verdicts():
-        console.print(f"- {line!s}")
+        console.print(f"- {shorten(line.about, 60)}: {line!s}")
     if folder is not None:
         console.print(f"\nReport: {folder / 'report.html'!s}")
 

@@ -10,22 +10,24 @@ from graphnetz.analysis.sequential import decide_report, decision_section
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.store import Store
 from graphnetz.records import Cell
-from graphnetz.records.seed_rule import SeedRule
+from graphnetz.records.seed_rule import ANYTIME_FIRST, FIRST_LOOK, MODES, SeedRule
 
 
 def seed_rule(seeds: object, precision: float | None, max_seeds: int | None) -> SeedRule | None:
-    """Return the rule that ``seeds="auto"`` asks for, None for fixed seeds; refuse what nothing would read."""
-    if seeds != "auto":
+    """Return the rule that ``seeds="auto"`` or ``"anytime"`` asks for, None for fixed seeds; refuse stray settings."""
+    if not isinstance(seeds, str) or seeds not in MODES:
         stray = [name for name, value in (("precision", precision), ("max_seeds", max_seeds)) if value is not None]
         if stray:
             raise UsageError(f'{stray[0]} belongs to seeds="auto". Pass seeds="auto" as well, or leave it out.')
         return None
-    if precision is None:
+    if precision is None and seeds == "auto":
         raise UsageError(
             'seeds="auto" needs precision: the largest difference between two models that does not matter, '
             "for instance precision=0.01."
         )
-    return SeedRule(float(precision), max_seeds=30 if max_seeds is None else int(max_seeds))
+    margin = None if precision is None else float(precision)
+    first = ANYTIME_FIRST if seeds == "anytime" else FIRST_LOOK
+    return SeedRule(margin, max_seeds=30 if max_seeds is None else int(max_seeds), mode=seeds, first_look=first)
 
 
 def run_rounds(store: Store, plan: Plan, rule: SeedRule, train: Callable[[Plan], None]) -> Plan:
@@ -37,7 +39,7 @@ def run_rounds(store: Store, plan: Plan, rule: SeedRule, train: Callable[[Plan],
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in plan.cells:
         groups.setdefault((cell.task, cell.model), []).append(cell)
-    wanted = dict.fromkeys(groups, rule.looks[0])
+    wanted = {pair: rule.looks_of(plan.info[pair[0]].splits)[0] for pair in groups}
     while True:
         part = _part(plan, groups, wanted)
         train(part)

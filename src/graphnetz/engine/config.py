@@ -19,7 +19,7 @@ from graphnetz.engine.plan import Plan, make_plan
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.worker import Workbench
 from graphnetz.models import MODELS, ModelSpec, named_specs
-from graphnetz.records import Protocol, Suite, Task
+from graphnetz.records import Protocol, Replication, Suite, Task
 from graphnetz.records.config import DEFAULT_MODELS, DEFAULT_SEEDS, PROTOCOLS, RunConfig, load_config
 from graphnetz.records.seed_rule import SeedRule
 from graphnetz.tasktypes import known_task_type
@@ -151,7 +151,7 @@ def resolve_tasks(config: RunConfig, brought: Brought | None = None) -> list[Tas
     chosen = [task for task in chosen if only is None or task.name in only]
     if not chosen:
         raise UsageError(f"No task is left: category={config.category!r}, task_type={kind!r}, only={only!r}.")
-    return _transformed(_measured(chosen, config.metric), brought.transform)
+    return _transformed(_declared(_measured(chosen, config.metric), config.replication), brought.transform)
 
 
 def _named_tasks(config: RunConfig) -> list[Task]:
@@ -190,6 +190,14 @@ def _measured(tasks: list[Task], metric: str | None) -> list[Task]:
                 f"{', '.join(known)} (got {metric!r}). Choose one of these, or tasks of one type."
             )
     return [dataclasses.replace(task, metric=metric) for task in tasks]
+
+
+def _declared(tasks: list[Task], replication: Replication | None) -> list[Task]:
+    """Tasks told what their seed varies; what is declared, or seen in masks and split lists, stands."""
+    return [
+        dataclasses.replace(task, replication=replication) if task.seeded and task.replication is None else task
+        for task in tasks
+    ]
 
 
 def _transformed(tasks: list[Task], transform: Any) -> list[Task]:

@@ -8,25 +8,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphnetz._core.paths import atomic_write
+from graphnetz._core.paths import atomic_write, write_file
 from graphnetz.engine.cost.parameters import budgets_of
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.store import Store
 from graphnetz.engine.worker import Workbench
 from graphnetz.records import recorded_protocols
+from graphnetz.records.kept import Kept, examples_file, pack_examples
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.sections import combine, read_sections
 
 CURVES_UP_TO = 20_000
 """Cells whose curves a report holds; those of a larger run would fill the memory and stay in the store."""
 
+PREDICTIONS_UP_TO = 64 << 20
+"""Compressed bytes of predictions that a report holds; more are read from ``examples/``, task by task."""
+
 
 def assemble(
     store: Store, plan: Plan, workbench: Workbench, *, config: Mapping[str, Any], started: float
 ) -> BenchmarkReport:
     """Build the report from what the store holds for this plan."""
-    curves = len(plan.cells) <= CURVES_UP_TO or workbench.save_predictions
-    results = list(store.results([cell.key for cell in plan.cells], histories=curves))
+    curves = len(plan.cells) <= CURVES_UP_TO
+    predictions = store.predicted_bytes() <= PREDICTIONS_UP_TO
+    results = list(store.results([cell.key for cell in plan.cells], histories=curves, predictions=predictions))
     baselines = [
         name
         for name, spec in workbench.specs.items()
@@ -77,9 +82,20 @@ def write_outputs(report: BenchmarkReport, store: Store, folder: Path, *, starte
     store.checkpoint_to_one_file()
 
 
+def write_examples(report: BenchmarkReport, store: Store, plan: Plan, folder: Path) -> None:
+    """Write ``examples/``: what every cell predicted, one file per task, read from the store task by task."""
+    for task in plan.info:
+        keys = [cell.key for cell in plan.cells if cell.task == task]
+        cells = store.results(keys, histories=False, predictions=True)
+        kept = [Kept(cell.model, cell.seed, cell.predictions) for cell in cells if cell.predictions is not None]
+        if kept:
+            write_file(folder / "examples" / examples_file(task), pack_examples(task, kept))
+    report.examples_in = folder
+
+
 def _sweep(folder: Path, *, before: float) -> None:
     """Remove half-written files of sittings that were killed; those of a runner at work are younger."""
-    for part in (folder, folder / "figures"):
+    for part in (folder, folder / "figures", folder / "examples"):
         finished = {path.name for path in part.glob("[!.]*")} if part.is_dir() else set()
         for path in part.glob(".*.????????"):
             if path.name[1:-9] in finished and path.stat().st_mtime < before:

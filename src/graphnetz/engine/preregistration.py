@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from graphnetz._core.paths import write_file
+from graphnetz._core.text import counted
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.store import Store
 from graphnetz.engine.store.codec import plain
 from graphnetz.records import Section, Table, recorded_protocols
+from graphnetz.records.analysis import TEST_WORDS
 from graphnetz.records.seed_rule import SeedRule
+from graphnetz.records.task_info import REPLICATION_WORDS
 
 FILE_NAME = "plan.json"
 SCHEMA = "graphnetz.plan"
@@ -39,10 +42,12 @@ def analysis_plan(
             "metric": info.metric,
             "greater_is_better": info.greater_is_better,
             "a_seed_varies": info.replication,
-            "test": _test(method, shared=info.shares_data),
+            "test": TEST_WORDS["t"] if method == "t" else method,
+            "reach": REPLICATION_WORDS[info.replication]["reach"],
             "protocol": plain(recorded.get("protocols", {}).get(name)),
         }
         | ({"model_protocol": plain(own[name])} if name in own else {})
+        | ({"splits": info.splits} if info.splits else {})
         for name, info in plan.info.items()
     }
     family = {"alpha": ALPHA, "correction": "Holm", "family": "the comparisons of one task"}
@@ -56,18 +61,15 @@ def analysis_plan(
         "seeds": list(plan.seeds),
         "comparisons": family
         if rule is None
-        else family | {"alpha": rule.alpha, "correction": "group-sequential Holm"},
+        else family
+        | {
+            "alpha": rule.alpha,
+            "correction": "group-sequential Holm" if rule.mode == "auto" else "Holm on anytime-valid p",
+        },
         "margin": None if rule is None else rule.margin,
         "stopping_rule": stop,
         "search": nested,
     }
-
-
-def _test(method: str, *, shared: bool) -> str:
-    """Name of the paired test; Student's is corrected where runs share training data."""
-    if method != "t":
-        return method
-    return "corrected resampled t" if shared else "paired t"
 
 
 def plan_hash(body: Mapping[str, Any]) -> str:
@@ -183,10 +185,11 @@ def _family_words(families: Sequence[int], body: Mapping[str, Any]) -> str:
     span = f"{min(families)}" if len(set(families)) == 1 else f"{min(families)} to {max(families)}"
     count = f"{len(families)} famil{'y' if len(families) == 1 else 'ies'}"
     anywhere = 100 * (1 - (1 - level) ** len(families))
+    size = f"{span} comparison{'s' if max(families) > 1 else ''}"
     return (
-        f"Family: {body['comparisons']['correction']} at {level:g} over the {span} comparisons of each task. The page "
-        f"shows {total} comparisons in {count}; if all models were equal, up to {anywhere:.0f} % of such pages would "
-        'show at least one false difference. Use pairwise(family="report") for one family of all.'
+        f"Family: {body['comparisons']['correction']} at {level:g} over the {size} of each task. The page shows "
+        f"{counted(total, 'comparison')} in {count}; if all models were equal, up to {anywhere:.0f} % of such pages "
+        'would show at least one false difference. Use pairwise(family="report") for one family of all.'
     )
 
 

@@ -21,7 +21,7 @@ from graphnetz.engine.config import Brought, Run, mirrored, resolve
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.engine.identity.environment import environment, environment_key
-from graphnetz.engine.outputs import assemble, write_outputs, write_toml
+from graphnetz.engine.outputs import assemble, write_examples, write_outputs, write_toml
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.preregistration import analysis_plan, count_again, register, registration_section
 from graphnetz.engine.progress import Estimator, Progress
@@ -231,6 +231,7 @@ def run(
         report = assemble(store, plan, workbench, config=facts, started=started)
         report.pairwise_method = method
         if out is not None:
+            write_examples(report, store, plan, out)
             _ = report.analysis.comparisons  # every test is run here, once; what is written only reads it
             write_outputs(report, store, out, started=started)
     return report

@@ -19,11 +19,12 @@ import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
 from graphnetz._core.rng import generator, seed_everything, training_context
+from graphnetz.engine.predictions import kept_predictions
 from graphnetz.engine.search import SearchSpace
 from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
 from graphnetz.models.budget import budget_notes, width_for
-from graphnetz.records import LAYERS_NOTE, Cell, CellResult, GraphList, Predictions, Protocol, Replication, Task
+from graphnetz.records import LAYERS_NOTE, Cell, CellResult, GraphList, Protocol, Replication, Task
 from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
 from graphnetz.tasktypes.loop import evaluate
 from graphnetz.tasktypes.reference import as_published
@@ -46,7 +47,7 @@ class Workbench:
     specs: Mapping[str, ModelSpec]
     root: str
     search: SearchSpace | None = None
-    save_predictions: bool = False
+    save_predictions: bool = True
     weights: str | None = None
     datasets: dict[tuple[str, int | None], Any] = field(default_factory=dict)
     found: dict[str, Replication | None] = field(default_factory=dict)
@@ -116,11 +117,7 @@ class Workbench:
     def _result(
         self, cell: Cell, split: Split, outcome: Fit, model: Any, trace: tuple[dict[str, Any], ...]
     ) -> CellResult:
-        predictions = None
-        if self.save_predictions:
-            test = outcome.scores["test"]
-            ids = split.examples.get("test", np.arange(len(test)))
-            predictions = Predictions(ids, split.targets["test"], test)
+        predictions = kept_predictions(split, outcome.scores["test"]) if self.save_predictions else None
         if self.weights is not None and isinstance(model, nn.Module):
             save_weights(model, Path(self.weights), cell)
         notes = budget_notes(count_parameters(model), cell.protocol.budget)
@@ -171,7 +168,12 @@ def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:
     with threadpool_limits(1):  # one thread, as everywhere: sums must not depend on the core count
         model.fit(split, generator("predictor", seed))
         scores = model.score(split)
-    return _measured(kind, split, {part: np.asarray(scores[part]) for part in ("val", "test")})
+        # Equally good answers, where the predictor cannot choose: the cell gets their expected metrics.
+        guesses = model.guesses(split) if hasattr(model, "guesses") else [scores]
+    found = [_measured(kind, split, {part: np.asarray(one[part]) for part in ("val", "test")}) for one in guesses]
+    metrics = {key: float(np.mean([one.metrics[key] for one in found])) for key in found[0].metrics}
+    history = {key: [metrics[key]] for key in found[0].history}
+    return Fit(history, metrics, {part: np.asarray(scores[part]) for part in ("val", "test")}, 1)
 
 
 def _measured(kind: TaskType, split: Split, scores: dict[str, np.ndarray], *, history: Any = None) -> Fit:

@@ -6,6 +6,8 @@ from graphnetz.records.cells import Status as Status
 from graphnetz.records.cells import recorded_protocol as recorded_protocol
 from graphnetz.records.cells import recorded_protocols as recorded_protocols
 from graphnetz.records.config import RunConfig as RunConfig
+from graphnetz.records.examples import Components as Components
+from graphnetz.records.examples import Contributions as Contributions
 from graphnetz.records.graphs import GraphList as GraphList
 from graphnetz.records.protocol import Plateau as Plateau
 from graphnetz.records.protocol import Protocol as Protocol

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from graphnetz._core.text import p_value
 from graphnetz.records.cells import CellResult
+from graphnetz.records.examples import Contributions
 from graphnetz.records.section import _html
 from graphnetz.records.seed_rule import SeedRule
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.records.views import RankView
+from graphnetz.records.views import RankSetView, RankView
 
 Histories = Mapping[str, Mapping[str, Sequence[Mapping[str, Sequence[float]]]]]
 """``histories[task][model]``: one mapping of history key to values per seed."""
 
-TEST_WORDS = {"t": "paired t", "wilcoxon": "Wilcoxon", "sign": "sign", "corrected_t": "corrected resampled t"}
+TEST_WORDS = {
+    "t": "paired t", "wilcoxon": "Wilcoxon", "sign": "sign", "corrected_t": "corrected resampled t",
+    "moderated": "moderated t", "crossed": "crossed-effects t", "sign-flip": "sign-flip", "deterministic": "no",
+}  # fmt: skip
 FAMILY_WORDS = {"task": "within each task", "report": "over all comparisons of the report"}
 INTERVAL_WORDS = {"t": "Student's t", "bootstrap": "percentile bootstrap", "bca": "BCa bootstrap"}
 TIE_WORDS = {
@@ -75,6 +82,8 @@ class Facts:
         ``budgets[task][model]``: parameters asked for, None for a model that kept its width.
     rule
         The rule of ``seeds="auto"``, None for fixed seeds.
+    examples
+        ``examples(task)`` returns what single test examples contribute, or None where that was not kept.
 
     Examples
     --------
@@ -89,6 +98,7 @@ class Facts:
     baselines: tuple[str, ...] = ()
     budgets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rule: SeedRule | None = None
+    examples: Callable[[str], Contributions | None] | None = None
 
     @property
     def failures(self) -> tuple[CellResult, ...]:
@@ -101,7 +111,8 @@ class CellStat:
     """One (task, model): mean with its interval, and the corrected one when runs share training data.
 
     ``note`` says why cells are missing, ``reason`` why there is no interval, ``test_se`` is the error of the finite
-    test set that all seeds share, ``status`` the sentence of the summary.
+    test set that all seeds share, ``status`` the sentence of the summary. Of ``planned`` runs ``failed`` gave no value;
+    ``failed_high`` is the upper 95 % bound of that rate.
     """
 
     task: str
@@ -121,6 +132,92 @@ class CellStat:
     note: str = ""
     reason: str = ""
     status: str = "ok"
+    planned: int = 0
+    failed: int = 0
+    failed_high: float = math.nan
+
+
+DETERMINISTIC = 6
+"""Runs with one and the same score from which on a model counts as deterministic: fewer may agree by chance."""
+
+REACHES = ("split", "dataset", "source", "tasks")
+"""How far a claim reaches, nearest first; ``"unknown"`` where it was not stated what a seed varies."""
+
+REACH_TEXT = (
+    "split: other initialisations on this split; dataset: other random splits of this dataset; source: new examples "
+    "from the same source; unknown: what a seed varies was not stated"
+)
+"""What the words of a column of reaches mean."""
+
+CLAIMS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("claims.toml").read_text(encoding="utf-8")
+)
+"""Every kind of claim that a sentence of ours can make: what it ``says``, and what it may ``promise``."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one comparison rests on at one reach, before the other comparisons of its family are looked at.
+
+    Attributes
+    ----------
+    reach
+        One of `REACHES`, or ``"unknown"``.
+    estimate, error, df
+        Mean of a - b, its standard error and the degrees of freedom of that error.
+    p
+        Two-sided, not adjusted; NaN where nothing can be tested.
+    n, unit
+        How many of what were taken as random: ``"seed"``, ``"split"``, ``"fold"`` or ``"example"``.
+    method
+        Name of the test, such as ``"t"`` or ``"crossed"``.
+    about
+        What the claim is about in words that end a sentence, such as ``"on this dataset"``.
+    reason
+        Why there is no p; empty otherwise.
+
+    Examples
+    --------
+    >>> Evidence("dataset", 0.1, 0.02, 9.0, 0.0007, n=10, unit="split", method="t", about="on this dataset").n
+    10
+    """
+
+    reach: str
+    estimate: float
+    error: float = math.nan
+    df: float = math.nan
+    p: float = math.nan
+    n: int = 0
+    unit: str = "seed"
+    method: str = "t"
+    about: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One rung of the ladder for one comparison, after its family was looked at.
+
+    Attributes
+    ----------
+    evidence
+        What it rests on.
+    p, low, high
+        p after Holm, and the simultaneous interval of a - b that goes with it.
+    shown
+        Whether the difference is shown at this reach; a reach is asked only where every nearer one is shown.
+
+    Examples
+    --------
+    >>> Claim(Evidence("split", 0.1), p=0.01, low=0.02, high=0.18, shown=True).evidence.reach
+    'split'
+    """
+
+    evidence: Evidence
+    p: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    shown: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,15 +243,25 @@ class Comparison:
     reason
         Why there is no test; empty where there is one.
     shares_data
-        Whether the runs share training data, so that the plain test is anti-conservative.
+        Whether the runs share training data.
     low_corrected, high_corrected, p_corrected, p_corrected_adjusted
-        The same by the corrected resampled t-test (Nadeau and Bengio); NaN where runs share no data.
+        The same by the corrected resampled t-test (Nadeau and Bengio), which speaks of new examples from the same
+        source; NaN where runs share no data.
     family_size, alpha
         Comparisons that Holm corrects for, and the level after it.
-    decided_by, p_decided, shown_low, shown_high, different
-        The deciding test, its adjusted p, its interval and its answer: every sentence, table and figure shows these.
+    decided_by, p_decided, decided_low, decided_high, different
+        The deciding test, its adjusted p, its own interval for this pair alone, and its answer.
+    sim_low, sim_high
+        The interval that holds together with those of all other pairs of the family and never contradicts the
+        answer: every sentence, table and figure shows this one.
     exact
-        Whether the two differ by the same amount on every seed, so that no test exists.
+        Whether the two differ by one amount, not 0, on every seed, so that no test of means exists.
+    claims
+        The ladder: one `Claim` per reach that was asked, nearest first.
+    flags
+        Kinds of diagnostics that concern the pair, such as ``"collapse"``.
+    testable
+        False where diagnostics say that no test of these seeds can be trusted.
 
     Examples
     --------
@@ -189,15 +296,25 @@ class Comparison:
     alpha: float = 0.05
     decided_by: str = ""
     p_decided: float = math.nan
-    shown_low: float = math.nan
-    shown_high: float = math.nan
+    decided_low: float = math.nan
+    decided_high: float = math.nan
+    sim_low: float = math.nan
+    sim_high: float = math.nan
     different: bool = False
     exact: bool = False
+    claims: tuple[Claim, ...] = ()
+    flags: tuple[str, ...] = ()
+    testable: bool = True
 
     @property
-    def corrected(self) -> bool:
-        """Whether the corrected resampled t-test decides because runs share training data."""
-        return self.shares_data and self.decided_by == "corrected_t"
+    def reach(self) -> str:
+        """The furthest reach at which the difference is shown; empty where none is."""
+        return next((claim.evidence.reach for claim in reversed(self.claims) if claim.shown), "")
+
+    @property
+    def p_words(self) -> str:
+        """The deciding p as tables and figures show it; models that nothing varies need no test."""
+        return "no test" if self.decided_by == "deterministic" else p_value(self.p_decided)
 
     @property
     def significant(self) -> bool:
@@ -284,16 +401,17 @@ class Standing:
     Attributes
     ----------
     best
-        Model with the best mean.
+        Model with the best mean over the seeds that all compared models share, of those that no other is shown to beat.
     tied, worse
         Those that the deciding test cannot tell apart from it, and those that it shows to be worse.
-    exact
-        Those that differ from it by the same amount on every seed, so that no test exists.
     untested
         Those without a test, for instance for want of common seeds.
     ahead
-        Those shown to be better on the seeds that both have, although their mean over all their seeds is lower:
-        that happens only where cells are missing.
+        Those shown to be better than it, which takes models that beat each other in a circle.
+    shared
+        Seeds that the compared models share.
+    aside
+        Models that finished too few seeds to take part in the choice of the best.
 
     Examples
     --------
@@ -306,9 +424,10 @@ class Standing:
     best: str
     tied: tuple[str, ...] = ()
     worse: tuple[str, ...] = ()
-    exact: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
     ahead: tuple[str, ...] = ()
+    shared: int = 0
+    aside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -338,7 +457,8 @@ class Ranking:
     ``order`` lists positions in ``models`` from best to worst mean rank; ``cliques`` hold places of that order, all
     of them in one unless the omnibus test rejects. ``test`` names what ``p`` comes from and ``forms`` holds all forms
     of the test. ``dropped_tasks`` have no value at all; ``excluded`` maps each unranked model to the tasks it misses;
-    ``dependent`` lists tasks that stand on the same graph.
+    ``dependent`` lists tasks that stand on the same graph. ``sets`` holds the places of all models, with the tasks that
+    a model omits ranked as worst.
     """
 
     tasks: tuple[str, ...]
@@ -360,6 +480,7 @@ class Ranking:
     excluded: Mapping[str, tuple[str, ...]]
     dropped_tasks: tuple[str, ...]
     dependent: tuple[tuple[str, ...], ...]
+    sets: RankSetView = field(default_factory=RankSetView)
 
     def apart(self, i: int, j: int) -> bool:
         """Whether Nemenyi's test tells models ``i`` and ``j`` apart, which it may only after a rejection."""
@@ -386,6 +507,8 @@ class Verdict:
         The task, or what else it is about.
     text, basis
         The sentence, and the figures it rests on.
+    claims
+        Which kinds of claim the sentence makes: keys of ``claims.toml``, each of which ``make calibrate`` simulates.
 
     Examples
     --------
@@ -397,6 +520,7 @@ class Verdict:
     about: str
     text: str
     basis: str = ""
+    claims: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.text} ({self.basis}.)" if self.basis else self.text

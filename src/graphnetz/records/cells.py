@@ -51,7 +51,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Test-set outputs of one cell.
+    """Test-set outputs of one cell. All but ``score`` is the same for every model that was tested on the same split.
 
     Parameters
     ----------
@@ -60,19 +60,59 @@ class Predictions:
     target
         What was true, one row per example.
     score
-        What the model gave, one row per example.
+        What the model gave, one row per example. Unsigned integers are class numbers: scores that the headline metric
+        does not need are not kept.
+    ends
+        For pairs and edges of one graph ``[example, 2]``: the two nodes of each, else None.
+    blocks
+        Graph (of many) or community (in one graph) of every example, where known.
+    unit
+        What an example is: ``"node"``, ``"edge"``, ``"pair"`` or ``"graph"``.
+    one_graph
+        Whether all examples belong to one graph.
+    total
+        How many examples were tested; more than stand here where a sample was kept. 0: as many.
+    node_columns
+        How many of the columns are targets of nodes, the others being targets of their graphs; 0: there is no such
+        difference.
 
     Examples
     --------
     >>> import numpy as np
     >>> from graphnetz.records import Predictions
-    >>> Predictions(np.array([7, 9]), np.array([0, 1]), np.array([[2.0, 1.0], [0.0, 3.0]])).score.shape
-    (2, 2)
+    >>> found = Predictions(np.array([7, 9]), np.array([0, 1]), np.array([[2.0, 1.0], [0.0, 3.0]]))
+    >>> found.classes.tolist(), found.complete
+    ([0, 1], True)
     """
 
     example: npt.NDArray[np.int64]
     target: npt.NDArray[Any]
     score: npt.NDArray[Any]
+    ends: npt.NDArray[np.int64] | None = None
+    blocks: npt.NDArray[np.int64] | None = None
+    unit: str = "example"
+    one_graph: bool = False
+    total: int = 0
+    node_columns: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every tested example is here."""
+        return self.total <= len(self.example)
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether an example has several targets at once."""
+        return self.target.ndim == 2 and self.target.shape[1] > 1
+
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """The class that was predicted for each example, for tasks with one class per example."""
+        if self.score.dtype.kind == "u":
+            return self.score.reshape(-1)
+        if self.score.ndim == 2 and self.score.shape[1] > 1:
+            return np.asarray(self.score.argmax(axis=1))
+        return (self.score.reshape(-1) > 0).astype(np.int64)
 
 
 @dataclass(frozen=True)

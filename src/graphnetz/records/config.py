@@ -18,9 +18,12 @@ from graphnetz._core.paths import slug
 from graphnetz._core.registry import Registry
 from graphnetz._core.text import parse_budget
 from graphnetz.records.protocol import LIMITS, Protocol
+from graphnetz.records.seed_rule import MODES
+from graphnetz.records.task import Replication
 
 DEFAULT_MODELS = (
     "GCN", "GAT", "GraphSAGE", "GraphTransformer", "GIN", "MLP", "Majority", "DegreeProduct", "FeatureOnly",
+    "GradientBoosting", "CorrectAndSmooth",
 )  # fmt: skip
 """Five architectures, and what each of them must beat."""
 
@@ -54,8 +57,8 @@ def _numbers(value: Any) -> Any:
 
 
 def _seeds(value: Any) -> Any:
-    """Read a count, a list or ``"auto"``; refuse what would not be paired runs."""
-    if isinstance(value, str) and value == "auto":
+    """Read a count, a list, ``"auto"`` or ``"anytime"``; refuse what would not be paired runs."""
+    if isinstance(value, str) and value in MODES:
         return value
     value = value.tolist() if hasattr(value, "tolist") else value  # numpy's numbers and arrays
     try:
@@ -63,7 +66,7 @@ def _seeds(value: Any) -> Any:
         listed = value.split(",") if isinstance(value, str) else [value] if counted else value
         chosen = [int(part) for part in listed if str(part).strip()]
     except (TypeError, ValueError):
-        raise ValueError('it takes a count, a list such as 0,1,5, or "auto"') from None
+        raise ValueError('it takes a count, a list such as 0,1,5, "auto" or "anytime"') from None
     if not chosen or (counted and chosen[0] < 1):
         raise ValueError("seeds is empty. Give at least one seed, for instance range(10)")
     if len(set(chosen)) != len(chosen):
@@ -82,7 +85,7 @@ def _known_protocol(value: str) -> str:
 Text = Annotated[str, BeforeValidator(str)]
 Names = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else list(value))]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
-Seeds = Annotated[int | list[int] | Literal["auto"], BeforeValidator(_seeds)]
+Seeds = Annotated[int | list[int] | Literal["auto", "anytime"], BeforeValidator(_seeds)]
 Count = Annotated[int, BeforeValidator(parse_budget)]
 
 
@@ -140,12 +143,17 @@ class RunConfig(_Training):  # type: ignore[misc]
     labels: Text | None = _own(None, "Classes of its nodes: CSV with the columns node and label.")
     label_column: Text | None = _own(None, "Column of the labels file to predict, where there are several.")
     features: Text | None = _own(None, "Numbers of its nodes: CSV with the column node and one column per feature.")
-    seeds: Seeds | None = _seed(None, "How many seeds (10: seeds 0 to 9), a list such as 0,1,5, or auto.")
+    seeds: Seeds | None = _seed(None, "How many seeds (10: seeds 0 to 9), a list such as 0,1,5, auto or anytime.")
     seed: int | None = _seed(None, "One seed, instead of several.", ge=0)
-    precision: float | None = _seed(None, "With seeds auto: the largest difference that does not matter.", gt=0)
-    max_seeds: int | None = _seed(None, "With seeds auto: the most per model and task, 30 unless told otherwise.", ge=5)
+    precision: float | None = _seed(
+        None, "With seeds auto or anytime: the largest difference that does not matter.", gt=0
+    )
+    max_seeds: int | None = _seed(
+        None, "With seeds auto or anytime: the most per model and task, 30 unless told otherwise.", ge=5
+    )
     metric: str | None = _stat(None, "Headline metric, one of the task type's, instead of each task's own.")
     pairwise_method: str | None = _stat(None, "Paired test of the report: t or wilcoxon (see 'graphnetz list tests').")
+    replication: Replication | None = _stat(None, "What a seed varies, for loaders with a seed that do not declare it.")
     protocol: Annotated[str, BeforeValidator(_known_protocol)] = _train(
         "default", "Named protocol: 'default', or 'paper' for that of GraphNetz."
     )
@@ -159,7 +167,7 @@ class RunConfig(_Training):  # type: ignore[misc]
     mirror: Text | None = _place(None, "Folder or URL asked for datasets before the network.")
     root: Text = _place("data/benchmark", "Where datasets are kept.")
     out: Text | None = _place(None, "Run folder; an existing one is resumed.")
-    save_predictions: bool = _keep(False, "Keep test-set outputs.")
+    save_predictions: bool = _keep(True, "Keep what every model predicted for every test example.")
     save_weights: bool = _keep(False, "Keep trained weights.")
     log: Names = _keep([], "Also log cells to tensorboard[:DIR], mlflow[:ADDRESS] or wandb[:PROJECT].")
 
@@ -220,7 +228,7 @@ class RunConfig(_Training):  # type: ignore[misc]
         Returns
         -------
         list of int, str or None
-            A count N means 0 to N-1, ``"auto"`` stays itself; None leaves the seeds to the suite.
+            A count N means 0 to N-1, ``"auto"`` and ``"anytime"`` stay themselves; None leaves the seeds to the suite.
 
         Examples
         --------

@@ -247,6 +247,73 @@ class ScoreTable:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(count > 0, total / count, np.nan)
 
+    def common(self, task: str) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
+        """Models that can be compared on a task, and the seeds that all of them finished.
+
+        Means over each model's own seeds let a model win by crashing on the hard ones. A model that hardly finished
+        would take everybody's seeds away, so it counts as missing instead: as long as fewer than half of the seeds
+        that any model finished (or fewer than 2 of at least 2) are shared, the model with the fewest is left out.
+
+        Parameters
+        ----------
+        task
+            Which task.
+
+        Returns
+        -------
+        tuple
+            Names in the order of ``models``, and one flag per seed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+        ...     blocks=("cora",), splits=(0,),
+        ... )
+        >>> models, seeds = table.common("cora")
+        >>> models, seeds.tolist()
+        (('GCN',), [True, True])
+        """
+        done = np.isfinite(self.values[self.tasks.index(task)])
+        kept = [m for m in range(len(self.models)) if done[m].any()]
+        planned = int(done.any(axis=0).sum())
+        while len(kept) > 1 and done[kept].all(axis=0).sum() < max(planned / 2, min(2, planned)):
+            rest = {m: int(done[[k for k in kept if k != m]].all(axis=0).sum()) for m in kept}
+            kept.remove(min(kept, key=lambda m: (int(done[m].sum()), -rest[m], -m)))
+        return tuple(self.models[m] for m in kept), done[kept].all(axis=0) & bool(kept)
+
+    def common_means(self) -> npt.NDArray[np.float64]:
+        """Means over the seeds that the models of a task share; see `common`.
+
+        Seeds that share a fixed split are averaged first.
+
+        Returns
+        -------
+        ndarray
+            ``[task, model]``, NaN where a model is not comparable.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1, 2),
+        ...     values=np.array([[[0.8, 0.9, 0.1], [0.7, 0.8, np.nan]]]), greater_is_better=(True,),
+        ...     metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,), blocks=("cora",), splits=(0,),
+        ... )
+        >>> table.common_means().round(2).tolist()
+        [[0.85, 0.75]]
+        """
+        means = np.full(self.values.shape[:2], np.nan)
+        for t, task in enumerate(self.tasks):
+            models, shared = self.common(task)
+            for m in map(self.models.index, models):
+                means[t, m] = np.nanmean(self.by_split(task, np.where(shared, self.values[t, m], np.nan)))
+        return means
+
 
 def split_means(values: npt.NDArray[np.float64], seeds: Sequence[int], splits: int) -> npt.NDArray[np.float64]:
     """Return the mean over the seeds of every split, where ``seed % splits`` says which split a seed took.

@@ -17,7 +17,7 @@ SHARED_DATA = frozenset({"resplit", "fold", "unknown"})
 REPLICATION_WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("replications.toml").read_text(encoding="utf-8")
 )
-"""What a seed varies, in words: ``scope`` and ``reach`` of a verdict, and ``seed`` for a paper."""
+"""What a seed varies: the rung of the ladder it decides (``reach``), and words for verdicts and papers."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,11 @@ class TaskInfo:
 
     def __post_init__(self) -> None:
         check_replication(self.replication)
+
+    @property
+    def reach(self) -> str:
+        """How far the seeds of this task reach: ``split``, ``dataset``, ``source`` or ``unknown``."""
+        return REPLICATION_WORDS[self.replication]["reach"]
 
     @property
     def shares_data(self) -> bool:

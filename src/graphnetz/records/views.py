@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ SIGNS: dict[Mark, str] = {"best": " ★", "tied": " ≈", "": ""}
 
 @dataclass(frozen=True)
 class CellView:
-    """Mean and interval of one (task, model); ``note`` says why something is missing."""
+    """Mean and interval of one (task, model); ``planned`` seeds were run, ``note`` says why something is missing."""
 
     mean: float = math.nan
     low: float = math.nan
@@ -31,6 +32,12 @@ class CellView:
     n: int = 0
     mark: Mark = ""
     note: str = ""
+    planned: int = 0
+
+    @property
+    def short_of(self) -> str:
+        """``8 of 10`` where the mean rests on fewer seeds than were run, else nothing."""
+        return f"{self.n} of {self.planned}" if self.n < self.planned else ""
 
     @property
     def present(self) -> bool:
@@ -39,7 +46,8 @@ class CellView:
 
     def __str__(self) -> str:
         half = f" ± {number(self.half)}" if math.isfinite(self.half) else ""
-        return f"{number(self.mean)}{half}{SIGNS[self.mark]}"
+        seeds = f" ({self.short_of})" if self.present and self.short_of else ""
+        return f"{number(self.mean)}{half}{seeds}{SIGNS[self.mark]}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ class Grid:
     def _repr_html_(self) -> str:
         """Return the table for a notebook cell."""
         rows = tuple((row.task, f"{row.metric} {row.arrow}", *map(str, row.cells)) for row in self.rows)
-        caption = f"{self.words}. ★ best mean of the row. ≈ {self.tie_rule}."
+        caption = f"{self.words}. ★ best mean over shared seeds. ≈ {self.tie_rule}."
         return Table(("Task", "Metric", *self.models), rows, caption)._repr_html_()
 
     def head(self, n: int) -> Grid:
@@ -115,14 +123,67 @@ class RankView:
     reason: str = ""
 
 
-def clique_levels(ranks: RankView) -> list[tuple[float, float, int]]:
-    """Cliques as (low rank, high rank, line); overlapping bars go to different lines."""
-    spans = [(min(r), max(r)) for c in ranks.cliques if len(c) > 1 and (r := [ranks.mean_ranks[i] for i in c])]
-    out: list[tuple[float, float, int]] = []
-    for low, high in sorted(spans):
-        taken = {level for a, b, level in out if a <= high + 1e-9 and low <= b + 1e-9}
-        out.append((low, high, next(i for i in range(len(spans)) if i not in taken)))
+Spans = tuple[tuple[float, float], ...]
+
+
+def clique_levels(ranks: RankView) -> list[tuple[Spans, int]]:
+    """Cliques as (spans of ranks, line); overlapping bars go to different lines.
+
+    A clique is one span where its models follow each other, and several where it leaves models out: a bar through a
+    model that differs from the others would claim that it does not.
+    """
+    cliques = sorted((tuple(sorted(c)) for c in ranks.cliques if len(c) > 1), key=lambda c: (c[0], c[-1]))
+    out: list[tuple[Spans, int]] = []
+    for clique in cliques:
+        cuts = [0, *(n for n in range(1, len(clique)) if clique[n] != clique[n - 1] + 1), len(clique)]
+        runs = (clique[a:b] for a, b in pairwise(cuts))
+        spans = tuple((ranks.mean_ranks[run[0]], ranks.mean_ranks[run[-1]]) for run in runs)
+        low, high = spans[0][0], spans[-1][1]
+        taken = {level for other, level in out if other[0][0] <= high + 1e-9 and low <= other[-1][1] + 1e-9}
+        out.append((spans, next(i for i in range(len(cliques)) if i not in taken)))
     return out
+
+
+@dataclass(frozen=True)
+class RankSetView:
+    """Places that each model may have across tasks, all of them holding together; best mean rank first.
+
+    ``missing`` counts the tasks a model omits, which are ranked as worst; ``better`` holds pairs (i, j) of positions
+    in ``models`` of which the first is shown to be placed above the second.
+    """
+
+    models: tuple[str, ...] = ()
+    mean_ranks: tuple[float, ...] = ()
+    low: tuple[int, ...] = ()
+    high: tuple[int, ...] = ()
+    missing: tuple[int, ...] = ()
+    better: frozenset[tuple[int, int]] = frozenset()
+    n_tasks: int = 0
+    n_blocks: int = 0
+    level: float = 0.95
+    reason: str = ""
+
+    def text(self, i: int) -> str:
+        """``2`` or ``1 to 3``."""
+        return str(self.low[i]) if self.low[i] == self.high[i] else f"{self.low[i]} to {self.high[i]}"
+
+    @property
+    def words(self) -> str:
+        """What the places are."""
+        tasks = f"{self.n_tasks} tasks" + (f" on {self.n_blocks} graphs" if self.n_blocks < self.n_tasks else "")
+        text = f"Places by mean rank for other tasks of this kind, from {tasks}; all hold together at "
+        return text + f"{100 * self.level:g} %" + (". Omitted tasks count as worst" if any(self.missing) else "")
+
+
+@dataclass(frozen=True)
+class ProfileView:
+    """Share of runs above each normalised score, one row per model."""
+
+    models: tuple[str, ...]
+    taus: npt.NDArray[np.float64]
+    shares: npt.NDArray[np.float64]
+    n_tasks: int
+    n_runs: int
 
 
 @dataclass(frozen=True)
@@ -143,3 +204,53 @@ class CurvePanel:
     task: str
     label: str
     curves: Sequence[Curve]
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """Every run of one model on one task.
+
+    ``values`` holds one score per entry of ``seeds``; ``collapsed`` and ``failed`` list seeds, the latter without a
+    score.
+    """
+
+    model: str
+    values: tuple[float, ...]
+    seeds: tuple[int, ...]
+    collapsed: tuple[int, ...] = ()
+    failed: tuple[int, ...] = ()
+
+    @property
+    def kept(self) -> tuple[tuple[int, float], ...]:
+        """Seed and score of the runs that did not collapse."""
+        runs = zip(self.seeds, self.values, strict=True)
+        return tuple((seed, value) for seed, value in runs if seed not in self.collapsed)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the runs that did not collapse, NaN without any."""
+        return sum(value for _, value in self.kept) / len(self.kept) if self.kept else math.nan
+
+
+@dataclass(frozen=True)
+class DotPanel:
+    """One task as a strip of dots: a row per model, a dot per run."""
+
+    task: str
+    label: str
+    greater_is_better: bool
+    rows: tuple[DotRow, ...]
+
+
+def swarm(at: Sequence[float], room: float, most: int = 4) -> list[int]:
+    """Steps off the line (0, 1, -1, ... up to ``most``) by which marks closer than ``room`` keep clear of each other.
+
+    Marks that find no free step share the one whose last mark is farthest, so that every mark stays in its row.
+    """
+    steps = sorted(range(-most, most + 1), key=lambda step: (abs(step), step < 0))
+    last = dict.fromkeys(steps, -math.inf)
+    out = [0] * len(at)
+    for i in sorted(range(len(at)), key=lambda i: at[i]):
+        free = next((step for step in steps if at[i] - last[step] >= room), min(steps, key=lambda step: last[step]))
+        last[free], out[i] = at[i], free
+    return out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from graphnetz._core.errors import UsageError
 from graphnetz.analysis.run_changes import Change as Change
 from graphnetz.analysis.run_changes import RunComparison as RunComparison
-from graphnetz.analysis.run_changes import changes, mismatch
+from graphnetz.analysis.run_changes import changes, common, mismatch
 from graphnetz.records import CellResult, recorded_protocols
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.report.jsonio import flat, results_config
@@ -22,17 +22,18 @@ _DESCRIPTION = frozenset({"models", "tasks", "seeds", "title"})
 
 
 def compare_reports(
-    first: BenchmarkReport, second: BenchmarkReport, *, alpha: float = 0.05, method: str = "t"
+    first: BenchmarkReport, second: BenchmarkReport, *, alpha: float = 0.05, method: str = "t", margin: float = 0.0
 ) -> RunComparison:
-    """Compare two runs cell by cell: the same task, model and seed, Holm over every shared pair.
+    """Compare two runs: the same task and model, paired by seed where they share seeds and data, Holm over all.
 
     Parameters
     ----------
     first, second
         Two reports, of which the first is the older one.
     alpha, method
-        Level after Holm, and the paired test; tasks whose runs share training data are tested with the corrected
-        resampled t-test.
+        Level after Holm, and the paired test; runs without common seeds, or on different data, get Welch's.
+    margin
+        Size up to which a change does not matter: only what is shown to be larger counts as better or worse.
 
     Returns
     -------
@@ -45,8 +46,12 @@ def compare_reports(
     >>> compare_reports(example_report(), example_report()).sentence()
     'All 6 shared (task, model) pairs have identical scores.'
     """
-    found, incomparable = changes(first.analysis, second.analysis, alpha=alpha, method=method)
-    return RunComparison(found, _only(first, second), _settings(first, second), incomparable, alpha, method)
+    seen: dict[str, str] = {}
+    apart = {task for report in (first, second) for task in report.scores.tasks if _other_data(report, task, seen)}
+    found, incomparable = changes(
+        first.analysis, second.analysis, alpha=alpha, method=method, margin=margin, apart=apart
+    )
+    return RunComparison(found, _only(first, second), _settings(first, second), incomparable, alpha, method, margin)
 
 
 def _only(first: BenchmarkReport, second: BenchmarkReport) -> tuple[tuple[str, str], ...]:
@@ -90,7 +95,7 @@ def merge_reports(
                 why = f"{label} ran it on other data (the fingerprints differ)"
             if why:
                 raise UsageError(f"Task {task!r} cannot be merged: {why}. Merge runs of the same tasks.")
-            tasks.setdefault(task, info)
+            tasks[task] = common(tasks.get(task, info), info)
         mapping = _new_names(report, cells, label=label, rename=rename)
         for result in report.results:
             name = mapping[result.model]

@@ -29,4 +29,4 @@ def example_report() -> BenchmarkReport:
         for model, values in models.items()
         for seed, value in enumerate(values)
     ]
-    return BenchmarkReport.from_scores(rows)
+    return BenchmarkReport.from_scores(rows, replication="init")

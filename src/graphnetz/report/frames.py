@@ -13,7 +13,7 @@ from graphnetz._core.errors import MissingExtraError
 from graphnetz._core.grouping import grouped
 from graphnetz._core.optional import pip_install
 from graphnetz.records import CellResult, recorded_protocols
-from graphnetz.records.analysis import CellStat, Comparison, Ranking
+from graphnetz.records.analysis import CellStat, Claim, Comparison, Ranking
 from graphnetz.records.task_info import TaskInfo
 
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ _PAIRWISE = {
     "cohens_dz": "dz", "p_raw": "p", "p_holm": "p_adjusted", "significant": "significant", "n_seeds": "n",
     "hedges_g": "hedges_g", "corrected_low": "low_corrected", "corrected_high": "high_corrected",
     "p_corrected": "p_corrected", "p_corrected_holm": "p_corrected_adjusted", "decided_by": "decided_by",
-    "p_decided": "p_decided", "decided_low": "shown_low", "decided_high": "shown_high", "different": "different",
-    "better": "better", "n_used": "n_used", "smallest_p_holm": "smallest_adjusted",
+    "p_decided": "p_decided", "decided_low": "decided_low", "decided_high": "decided_high", "different": "different",
+    "better": "better", "reach": "reach", "sim_low": "sim_low", "sim_high": "sim_high", "n_used": "n_used",
+    "smallest_p_holm": "smallest_adjusted",
 }  # fmt: skip
 
 
@@ -56,7 +57,21 @@ def pairwise_frame(pairs: Sequence[Comparison], *, method: str, family: str) -> 
     """The documented columns of the chosen test, those of the test that decides, then what explains them."""
     said = {"method": [method] * len(pairs), "family": [family] * len(pairs)}
     last = _columns(pairs, {"family_size": "family_size", "reason": "reason"})
-    return pd.DataFrame(_columns(pairs, _PAIRWISE) | said | last)
+    return pd.DataFrame(_columns(pairs, _PAIRWISE) | _source_columns(pairs) | said | last)
+
+
+def _source_columns(pairs: Sequence[Comparison]) -> dict[str, list[Any]]:
+    """What is known about new examples from the same source, where that is a further question."""
+    further = [next((c for c in pair.claims[1:] if c.evidence.reach == "source"), None) for pair in pairs]
+    read: dict[str, Callable[[Claim], Any]] = {
+        "source_p": lambda claim: claim.p,
+        "source_low": lambda claim: claim.low,
+        "source_high": lambda claim: claim.high,
+        "source_test": lambda claim: claim.evidence.method,
+        "source_reason": lambda claim: claim.evidence.reason,
+    }
+    empty: dict[str, Any] = dict.fromkeys(read, _NAN) | {"source_test": "", "source_reason": ""}
+    return {name: [get(c) if c else empty[name] for c in further] for name, get in read.items()}
 
 
 def both_frame(pairs: Sequence[tuple[Comparison, Comparison]]) -> pd.DataFrame:
@@ -73,6 +88,13 @@ def both_frame(pairs: Sequence[tuple[Comparison, Comparison]]) -> pd.DataFrame:
     )
     frame.insert(10, "agree", frame["significant_t"] == frame["significant_wilcoxon"])
     return frame
+
+
+def examples_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Tests of two trained models on the examples of one seed."""
+    columns = ("task", "a", "b", "seed", "method", "n", "mean_diff", "statistic", "p", "p_holm", "reason")
+    frame = pd.DataFrame([[row[name] for name in columns] for row in rows], columns=list(columns))
+    return frame.rename(columns={"a": "model_a", "b": "model_b", "n": "n_examples", "p": "p_raw"})
 
 
 def rank_frame(found: Ranking) -> pd.DataFrame:

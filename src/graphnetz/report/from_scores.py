@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from graphnetz._core.errors import DataError, UnknownNameError
+from graphnetz._core.errors import DataError, UnknownNameError, unknown_name
 from graphnetz.metrics import lookup
 from graphnetz.records import CellResult
 from graphnetz.records.task_info import TaskInfo
 
 REQUIRED = ("task", "model", "seed", "score")
 _OPTIONAL: dict[str, str | int | float] = {
-    "replication": "init", "test_ratio": math.nan, "block": "", "category": "", "task_type": "",
+    "replication": "unknown", "test_ratio": math.nan, "block": "", "category": "", "task_type": "",
     "n_test": 0, "splits": 0,
 }  # fmt: skip
 _TRUE = {"true", "1", "yes", "up", "higher"}
 _FALSE = {"false", "0", "no", "down", "lower"}
 
 
-def parse_scores(frame: Any) -> dict[str, Any]:
+MOST_FOLDS = 10
+"""Seeds that may each be a fold without saying so; more are rather several seeds on each of a few folds."""
+
+
+def parse_scores(frame: Any, replication: str | Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the arguments of ``BenchmarkReport.from_results`` from a long table of scores.
 
     Columns task, model, seed, score; metric (a history key, ``score`` when absent) and
     greater_is_better, which may be left out for declared metrics; optionally replication,
-    test_ratio, block, category, task_type, n_test and splits.
+    test_ratio, block, category, task_type, n_test and splits (how many folds the seeds take in turn; needed for more
+    than ten seeds on folds). What a seed varies is in the column, or told for all tasks or by task in
+    ``replication``; it is unknown otherwise.
     """
     data = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
     missing = [name for name in REQUIRED if name not in data.columns]
@@ -47,6 +54,7 @@ def parse_scores(frame: Any) -> dict[str, Any]:
             f"The scores hold task {first['task']!r}, model {first['model']!r}, seed {first['seed']} more than once. "
             "Give one row per cell."
         )
+    data = told(data, replication)
     tasks = {str(name): _info(str(name), group) for name, group in data.groupby("task", sort=False)}
     results = [
         _result(task, model, int(seed), float(score), tasks[task])
@@ -58,6 +66,26 @@ def parse_scores(frame: Any) -> dict[str, Any]:
         "models": tuple(dict.fromkeys(data["model"])),
         "seeds": tuple(sorted({int(seed) for seed in data["seed"]})),
     }
+
+
+def told(data: pd.DataFrame, replication: str | Mapping[str, str] | None) -> pd.DataFrame:
+    """Fill in what a seed varies; a column that says otherwise is refused."""
+    if replication is None:
+        return data
+    table = replication if isinstance(replication, Mapping) else dict.fromkeys(data["task"], replication)
+    for task in table:
+        if task not in set(data["task"]):
+            raise unknown_name("task", task, data["task"].unique())
+    wanted = data["task"].map(table)
+    given = data.get("replication", wanted).fillna(wanted)
+    clash = data[wanted.notna() & (given != wanted)]
+    if not clash.empty:
+        task = clash.iloc[0]["task"]
+        raise DataError(
+            f"Task {task!r} has replication {given[clash.index[0]]!r} in its column, and {table[task]!r} was told. "
+            "Give one of them."
+        )
+    return data.assign(replication=given)
 
 
 def _numbers(data: pd.DataFrame, column: str) -> pd.Series:
@@ -81,6 +109,13 @@ def _info(task: str, group: pd.DataFrame) -> TaskInfo:
     extra: dict[str, Any] = {
         name: type(default)(_single(task, group, name, default)) for name, default in _OPTIONAL.items()
     }
+    seeds = group["seed"].nunique()
+    if extra["replication"] == "fold" and "splits" not in group.columns and seeds > MOST_FOLDS:
+        raise DataError(
+            f"Task {task!r} has {seeds} seeds on folds, and nobody said how many folds there are: several seeds of one "
+            "fold are no further folds. Give the number of folds in a column splits (seed s takes fold s modulo "
+            "splits), or 0 where every seed has a fold of its own."
+        )
     return TaskInfo(metric, greater_is_better=_truth(task, better), **extra)
 
 
@@ -114,6 +149,6 @@ def _result(task: str, model: str, seed: int, score: float, info: TaskInfo) -> C
         metric=info.metric,
         greater_is_better=info.greater_is_better,
         metrics={info.metric: score} if finite else {},
-        error="" if finite else "the table holds no number for this cell",
+        error="" if finite else "its score is not a number",
         replication=info.replication,
     )

@@ -13,6 +13,7 @@ from graphnetz._core.errors import DataError
 from graphnetz._core.plain import jsonable as jsonable
 from graphnetz.analysis.scores import public_error
 from graphnetz.records import CellResult, Protocol, Section, recorded_protocol
+from graphnetz.records.analysis import Comparison
 from graphnetz.records.task_info import TaskInfo
 
 if TYPE_CHECKING:
@@ -64,8 +65,20 @@ def dump(report: BenchmarkReport, *, histories: bool = True, sections: Sequence[
         "absent": [{"task": t, "model": m, "reason": reason} for (t, m), reason in sorted(report.absent.items())],
         "sections": [jsonable(section.to_json()) for section in (report.sections if sections is None else sections)],
         "verdicts": [jsonable(verdict) for verdict in report.analysis.verdicts],
+        "comparisons": [_comparison(pair) for pair in report.analysis.comparisons],
     }
     return json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _comparison(pair: Comparison) -> dict[str, Any]:
+    """One comparison with its ladder: what was asked at each reach, what it rests on, and whether it is shown."""
+    ladder = [
+        {**dataclasses.asdict(claim.evidence), "p_adjusted": claim.p, "low": claim.low, "high": claim.high,
+         "shown": claim.shown}
+        for claim in pair.claims
+    ]  # fmt: skip
+    head = {"task": pair.task, "model_a": pair.a, "model_b": pair.b, "better": pair.better, "reach": pair.reach}
+    return dict(jsonable({**head, "flags": list(pair.flags), "ladder": ladder}))
 
 
 def _cells(report: BenchmarkReport, *, histories: bool) -> list[dict[str, Any]]:

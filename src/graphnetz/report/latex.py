@@ -6,10 +6,11 @@ Every table starts with a comment that lists the packages it needs.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from graphnetz._core.text import number, p_value
-from graphnetz.records.analysis import FAMILY_WORDS, TEST_WORDS, Comparison
+from graphnetz.records.analysis import FAMILY_WORDS, REACH_TEXT, TEST_WORDS, Comparison
 from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import escape
 from graphnetz.report.colours import ALMOND, KHAKI
@@ -55,7 +56,7 @@ def summary_caption(grid: Grid, *, marked: bool = True) -> str:
     text += "the arrow points to better. "
     if marked:
         text += (
-            "\\colorbox{khaki}{\\textbf{khaki}}: best mean of the row, picked from the same data. "
+            "\\colorbox{khaki}{\\textbf{khaki}}: best mean over shared seeds, picked from the same data. "
             f"\\colorbox{{almond}}{{almond}}: {escape.latex(grid.tie_rule, width=400)}. "
         )
     return text + "\\textit{n/a}: no value."
@@ -79,6 +80,8 @@ def _cell(cell: CellView, *, marked: bool) -> str:
     body = _powers(number(cell.mean))
     if math.isfinite(cell.half):
         body += rf" \pm {_powers(number(cell.half))}"
+    if cell.short_of:
+        body += rf"\ \mbox{{({cell.short_of})}}"
     if marked and cell.mark == "best":
         return rf"\cellcolor{{khaki}}$\mathbf{{{body}}}$"
     if marked and cell.mark == "tied":
@@ -108,22 +111,20 @@ def pairwise_latex(
         else (
             f"Pairwise comparisons ({escape.latex(deciding_words(pairs), width=400)}, paired by seed, "
             f"Holm correction {FAMILY_WORDS[family]}). "
-            f"$\\Delta\\mu$: mean of the first minus mean of the second model, with its interval. {_shades(alpha)}"
+            "$\\Delta\\mu$: mean of the first minus mean of the second model over shared seeds. Intervals of "
+            "a family hold together and end at zero at worst where a difference is shown. Reach: how far it is shown "
+            f"({escape.latex(REACH_TEXT, width=400)}). {_shades(alpha)}"
         )
     )
-    head = ["Task", "Comparison", r"$\Delta\mu$", "interval", "$d_z$", r"$p_{\mathrm{Holm}}$"]
+    head = ["Task", "Comparison", r"$\Delta\mu$", "interval", "$d_z$", r"$p_{\mathrm{Holm}}$", "Reach"]
     lines = _lines(pairs, pretty, lambda i: _pair_cells(pairs[i]))
-    return _table("llcccc", head, lines, text, label or "tab:pairwise")
+    return _table("llccccl", head, lines, text, label or "tab:pairwise")
 
 
 def deciding_words(pairs: Sequence[Comparison]) -> str:
-    """Name the tests that decide: ``paired t test``, or both where only some tasks share training data."""
-    tests = {pair.decided_by: TEST_WORDS.get(pair.decided_by, pair.decided_by) for pair in pairs}
-    corrected = tests.pop("corrected_t", "") if any(pair.corrected for pair in pairs) else ""
-    words = " or ".join(f"{name} test" for name in tests.values())
-    if not corrected:
-        return words
-    return f"{words}; {corrected} test where runs share training data" if words else f"{corrected} test"
+    """Name the tests that decide: ``paired t test``, or several where differences are constant on some tasks."""
+    tests = (TEST_WORDS.get(pair.decided_by, pair.decided_by) for pair in pairs if pair.decided_by != "deterministic")
+    return " or ".join(f"{name} test" for name in dict.fromkeys(tests)) or "no test"
 
 
 def both_latex(pairs: Sequence[tuple[Comparison, Comparison]]) -> str:
@@ -133,17 +134,16 @@ def both_latex(pairs: Sequence[tuple[Comparison, Comparison]]) -> str:
         f"$\\Delta\\mu$: mean of the first minus mean of the second model. {_shades(0.05)} "
         "A dagger marks a Wilcoxon test that could not reach the level with this many seeds."
     )
-    if any(t.corrected for t, _ in pairs):
-        text += " Where runs share training data neither decides, but the corrected test of the table before."
     head = ["Task", "Comparison", r"$\Delta\mu$", r"$p^{t}_{\mathrm{Holm}}$", r"$p^{W}_{\mathrm{Holm}}$", "Agree"]
     lines = _lines([t for t, _ in pairs], None, lambda i: _both_cells(*pairs[i]))
     return _table("llcccc", head, lines, text, "tab:pairwise-both")
 
 
 def _pair_cells(pair: Comparison) -> list[str]:
-    low, high = number(pair.shown_low, signed=True), number(pair.shown_high, signed=True)
-    bounds = f"$[{low}, {high}]$" if math.isfinite(pair.shown_low) else r"\textit{n/a}"
-    return [_signed(pair.mean_diff), bounds, _signed(pair.dz, digits=2), _shaded(pair.p_decided, pair.different)]
+    low, high = number(pair.sim_low, signed=True), number(pair.sim_high, signed=True)
+    bounds = f"$[{low}, {high}]$" if math.isfinite(pair.sim_low) else r"\textit{n/a}"
+    p = _shaded(pair.p_decided, pair.different, pair.p_words)
+    return [_signed(pair.mean_diff), bounds, _signed(pair.dz, digits=2), p, pair.reach or "--"]
 
 
 def _both_cells(t: Comparison, w: Comparison) -> list[str]:
@@ -184,20 +184,22 @@ def _signed(value: float, *, digits: int = 3) -> str:
     return f"${number(value, digits=digits, signed=True)}$" if math.isfinite(value) else r"\textit{n/a}"
 
 
-def _shaded(p: float, significant: bool) -> str:
+def _shaded(p: float, significant: bool, words: str = "") -> str:
     if math.isnan(p):
         return r"\textit{n/a}"
-    text = p_value(p)
-    text = f"${_powers(text)}$" if "e" in text else text
+    text = words or p_value(p)
+    text = f"${_powers(text)}$" if re.search(r"\de", text) else text
     return rf"\cellcolor{{{'khaki' if significant else 'almond'}}}{text}"
 
 
 def _table(columns: str, head: Sequence[str], lines: Sequence[str], caption: str, label: str) -> str:
     safe = "".join(char for char in escape.clean(label) if char.isascii() and (char.isalnum() or char in ":-."))
-    size = r"\small" if len(head) <= 8 else r"\scriptsize"
+    # Tables that break over pages cannot be scaled to the line.
+    long = sum(line.endswith(r"\\") for line in lines) > LONG
+    size = r"\small" if len(head) <= (6 if long else 8) else r"\scriptsize"
     title = " & ".join(head) + r" \\"
     rows = "\n".join(lines)
-    if sum(line.endswith(r"\\") for line in lines) > LONG:
+    if long:
         return (
             f"{PREAMBLE}\\begingroup\n{size}\n\\setlength{{\\LTcapwidth}}{{\\linewidth}}\n"
             f"\\begin{{longtable}}{{{columns}}}\n\\caption{{{caption}}}\\label{{{safe}}}\\\\\n"

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from graphnetz._core.errors import UnknownNameError
 from graphnetz._core.text import number, p_value
 from graphnetz.records import Section, Table
-from graphnetz.records.analysis import Comparison, Verdict
+from graphnetz.records.analysis import REACH_TEXT, Comparison, Verdict
 from graphnetz.records.section import shown
 from graphnetz.records.views import Grid
 from graphnetz.report import escape, plots
@@ -100,7 +100,7 @@ def render_page(data: PageData) -> str:
     template = environment().get_template("report.html")
     # Style sheet and script are ours and hashed in the policy; everything else is escaped.
     ours = {"css": Markup(css), "script": Markup(script)}  # noqa: S704
-    return template.render(page=data, sections=sections, policy=policy, **ours)
+    return template.render(page=data, sections=sections, policy=policy, reach_text=REACH_TEXT, **ours)
 
 
 def _asset(name: str) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphnetz.analysis.components import components_table
+from graphnetz.analysis.ranking import place_table
 from graphnetz.analysis.scores import public_error
 from graphnetz.records import Section, Table
 from graphnetz.records.analysis import INTERVAL_WORDS, TEST_WORDS
@@ -86,31 +88,46 @@ def _pairs(analysis: Analysis) -> tuple[PairGroup, ...]:
 
 def _tables(analysis: Analysis) -> list[tuple[str, Table]]:
     tables = [("Design", design_table(analysis))] if analysis.comparisons else []
+    if analysis.diagnostics:
+        tables.append(("Diagnostics", diagnostics_table(analysis)))
+    if any(not found.reason for found in analysis.components):
+        tables.append(("Components of variance", components_table(analysis.components)))
     if analysis.facts.budgets:
         sizes = tuple((task, model, count) for (task, model), count in analysis.parameters.items())
         tables.append(("Parameters", Table(("Task", "Model", "Parameters"), sizes)))
     found, moved = analysis.ranking, analysis.stability
     if moved is not None and len(found.tasks) > 1:
-        values = (found.mean_ranks, moved.mean_rank_low, moved.mean_rank_high, moved.p_best)
+        values = (found.mean_ranks, moved.mean_rank_low, moved.mean_rank_high)
         rows = tuple((found.models[i], *(float(column[i]) for column in values)) for i in found.order)
-        columns = ("Model", "Mean rank", "low", "high", "Share of being best")
-        note = "Interval and share by resampling the tasks, 2,000 times."
-        tables.insert(0, ("Ranks", Table(columns, rows, note)))
+        note = "Interval of each mean rank by resampling the tasks, 2,000 times."
+        tables.insert(0, ("Ranks", Table(("Model", "Mean rank", "low", "high"), rows, note)))
+        tables.insert(0, ("Places across tasks", place_table(analysis.rank_sets)))
         tables += analysis.population
     return tables
+
+
+def diagnostics_table(analysis: Analysis) -> Table:
+    """What is remarkable about single runs, before anything is tested."""
+    rows = tuple((found.task, found.model, found.kind, found.text) for found in analysis.diagnostics)
+    return Table(("Task", "Model", "Kind", "Remark"), rows, "What was looked at before the tests.")
 
 
 def design_table(analysis: Analysis) -> Table:
     """What the seeds can see on every task: the best model against the next one."""
     rows = []
     for plan in analysis.design:
-        seeds = "more than any number" if plan.seeds is None and plan.n > 1 else plan.seeds
-        rows.append((plan.task, f"{plan.a} − {plan.b}", plan.n, plan.sd, plan.mde, plan.effect, seeds))
+        spread = plan.n > 1 and plan.sd > 0
+        seeds = "more than any number" if plan.seeds is None and spread else plan.seeds
+        ends = f"{plan.seeds_low} to {plan.seeds_high or 'any'}" if plan.seeds_low is not None else ""
+        rows.append((plan.task, f"{plan.a} − {plan.b}", plan.n, plan.sd, plan.mde, plan.effect, seeds, ends))
     note = (
         "The two best means of each task. Smallest difference that these seeds detect with 80 % probability at Holm's "
-        "strictest step, and seeds needed for the stated difference. The observed difference plays no part."
+        "strictest step, and seeds needed for the stated difference, with the range that the spread allows. The "
+        "observed difference plays no part."
     )
-    columns = ("Task", "Comparison", "Seeds", "SD of differences", "Smallest visible", "Difference", "Seeds for it")
+    columns = (
+        "Task", "Comparison", "Seeds", "SD of differences", "Smallest visible", "Difference", "Seeds for it", "Range",
+    )  # fmt: skip
     return Table(columns, tuple(rows), note)
 
 

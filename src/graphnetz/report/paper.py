@@ -53,7 +53,7 @@ def test_keys(report: BenchmarkReport) -> list[str]:
     if pairs:
         keys += [_CITED[report.pairwise_method]] if report.pairwise_method in _CITED else []
         keys += ["wilcoxon1945", "holm1979"]  # Wilcoxon stands beside the chosen test in pairwise.tex
-    if any(pair.corrected for pair in pairs):
+    if any("corrected_t" in claim.evidence.method for pair in pairs for claim in pair.claims):
         keys.append("nadeau2003")
     if report.ci_method == "bca":
         keys.append("efron1987")

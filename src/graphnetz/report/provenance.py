@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphnetz.analysis.aggregates import cost_table
 from graphnetz.records import Table
 from graphnetz.report.jsonio import flat, jsonable
 
@@ -68,6 +69,13 @@ def origin_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
         tables.append(("Environments", Table(("Environment",), rows, note)))
     if report.results and any(r.seconds == r.seconds for r in report.results):
         tables.append(("Cost", _costs(report)))
+    front = cost_table(report.analysis)
+    if front is not None:
+        tables.append(("Score against cost", front))
+    advice = tuple((found.task, found.text) for found in report.analysis.advice if found.text)
+    if advice:
+        note = "For the two best models of each task, at the speed of the machine that ran it."
+        tables.insert(0, ("What the next hour buys", Table(("Task", "Advice"), advice, note)))
     return tables
 
 

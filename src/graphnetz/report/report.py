@@ -12,6 +12,7 @@ from graphnetz._core.paths import write_file
 from graphnetz.analysis import across_tasks, power, scores
 from graphnetz.analysis import ranking as ranks
 from graphnetz.analysis.analysis import Analysis, analyse
+from graphnetz.analysis.examples import example_reader
 from graphnetz.analysis.sequential import TaskDecisions
 from graphnetz.records import CellResult, ScoreTable, Section
 from graphnetz.records.analysis import AnalysisOptions, Comparison, Facts, Histories, Ranking
@@ -19,6 +20,7 @@ from graphnetz.records.seed_rule import SeedRule
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.records.views import Grid
 from graphnetz.report import frames, jsonio, latex, plots
+from graphnetz.report import from_predictions as frompredictions
 from graphnetz.report import from_scores as fromscores
 from graphnetz.report.page import Verdicts, render_fragment
 
@@ -49,6 +51,8 @@ class BenchmarkReport:
     tasks, models, results, absent, sections, provenance
         Declared facts per task, order of models, finished cells, reasons of cells that were never
         planned, Sections of other parts of the product, and where and how cells ran.
+    examples_in
+        Run folder whose ``examples/`` holds what cells predicted that do not hold it themselves.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class BenchmarkReport:
     absent: Mapping[tuple[str, str], str] = field(default_factory=dict)
     sections: Sequence[Section] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    examples_in: str | Path | None = None
     _memo: dict[Any, Any] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
@@ -139,7 +144,9 @@ class BenchmarkReport:
         )
 
     @classmethod
-    def from_scores(cls, frame: Any, **settings: Any) -> BenchmarkReport:
+    def from_scores(
+        cls, frame: Any, *, replication: str | Mapping[str, str] | None = None, **settings: Any
+    ) -> BenchmarkReport:
         """Build a report from scores trained elsewhere.
 
         Parameters
@@ -147,6 +154,9 @@ class BenchmarkReport:
         frame
             Columns task, model, seed, score, metric, greater_is_better; optionally replication, test_ratio, block,
             category, task_type, n_test and splits. Anything that makes a pandas frame.
+        replication
+            What a seed varies: ``"init"``, ``"resplit"``, ``"fold"`` or ``"regenerate"``, for all tasks or by task.
+            Scores do not say it themselves: left out here and in the column, claims reach these seeds only.
         **settings
             As in `from_results`.
 
@@ -161,7 +171,39 @@ class BenchmarkReport:
         >>> BenchmarkReport.from_scores(columns | {"score": [0.8, 0.9, 0.7, 0.7], "metric": ["test_acc"] * 4})
         BenchmarkReport(1 tasks, 2 models, 2 seeds)
         """
-        return cls.from_results(**fromscores.parse_scores(frame), **settings)
+        return cls.from_results(**fromscores.parse_scores(frame, replication), **settings)
+
+    @classmethod
+    def from_predictions(
+        cls, frame: Any, *, replication: str | Mapping[str, str] | None = None, **settings: Any
+    ) -> BenchmarkReport:
+        """Build a report from predictions made elsewhere, one row per task, model, seed and test example.
+
+        Parameters
+        ----------
+        frame
+            Columns task, model, seed, example, target, and ``prediction`` (a class or a value), ``score`` (of the
+            positive class) or ``score_0``, ``score_1``, ... (one per class); optionally metric (``acc``, ``auc`` or
+            ``mae`` by what was predicted), replication, and split (which test split a seed used). Anything that makes
+            a pandas frame.
+        replication
+            What a seed varies, for all tasks or by task, where no column says so.
+        **settings
+            As in `from_results`.
+
+        Returns
+        -------
+        BenchmarkReport
+            The report; what single examples contribute is known to its analysis.
+
+        Examples
+        --------
+        >>> rows = {"task": "cora", "model": list("AABB"), "seed": 0, "example": [7, 9, 7, 9]}
+        >>> report = BenchmarkReport.from_predictions(rows | {"target": [0, 1, 0, 1], "prediction": [0, 1, 0, 0]})
+        >>> report.analysis.facts.examples("cora").values["B"].tolist()
+        [[1.0, 0.0]]
+        """
+        return cls.from_results(**frompredictions.parse_predictions(frame, replication), **settings)
 
     @classmethod
     def from_json(cls, source: str | Path) -> BenchmarkReport:
@@ -183,7 +225,8 @@ class BenchmarkReport:
         >>> BenchmarkReport.from_json(example_report().to_json())
         BenchmarkReport(2 tasks, 3 models, 5 seeds)
         """
-        return cls(**jsonio.load(source))
+        beside = None if str(source).lstrip().startswith("{") else Path(source).parent
+        return cls(**jsonio.load(source), examples_in=beside)
 
     # Mapping task -> {model: history of the first seed}
 
@@ -404,6 +447,7 @@ class BenchmarkReport:
             baselines=tuple(map(str, self.config.get("baselines", ()))),
             budgets=self.config.get("budgets", {}),
             rule=self.seed_rule,
+            examples=example_reader(self.results, self.task_info, self.examples_in),
         )
         return analyse(self.scores, options, facts=facts)
 
@@ -428,8 +472,8 @@ class BenchmarkReport:
         Returns
         -------
         tuple of Comparison
-            ``different``, ``better``, ``p_decided``, ``shown_low`` and ``shown_high`` belong to the test that
-            decides, ``decided_by``.
+            ``different``, ``better`` and ``p_decided`` belong to the test that decides, ``decided_by``;
+            ``sim_low`` and ``sim_high`` hold together with those of all pairs, and ``claims`` is the ladder of reaches.
 
         Examples
         --------
@@ -535,7 +579,8 @@ class BenchmarkReport:
         DataFrame
             Columns task, model_a, model_b, mean_diff, diff_low, diff_high, cohens_dz, p_raw, p_holm, significant,
             n_seeds of the chosen test; then decided_by, p_decided, decided_low, decided_high, different and better
-            of the test that decides, and what explains them.
+            of the test that decides, reach (how far the difference is shown: split, dataset, source or unknown),
+            sim_low and sim_high (the simultaneous interval, which figures and sentences show), and what explains them.
 
         Examples
         --------
@@ -566,6 +611,26 @@ class BenchmarkReport:
         [False, False]
         """
         return frames.both_frame(self._at(alpha=alpha, family=family).side_by_side)
+
+    def example_tests(self) -> pd.DataFrame:
+        """Tests of two trained models on the test examples of one seed, from kept or given predictions.
+
+        They are about these trained models and new examples, not about training them again.
+
+        Returns
+        -------
+        DataFrame
+            One row per task, pair and seed: exact McNemar for right and wrong, sign flips for other losses, placements
+            as in DeLong's test for AUC; p_holm is over the pairs of a task and seed. Empty without predictions.
+
+        Examples
+        --------
+        >>> rows = {"task": "cora", "model": ["A"] * 8 + ["B"] * 8, "seed": 0, "example": [*range(8), *range(8)]}
+        >>> frame = rows | {"target": [1] * 16, "prediction": [1] * 8 + [0] * 8}
+        >>> BenchmarkReport.from_predictions(frame).example_tests()[["method", "n_examples", "p_raw"]].values.tolist()
+        [['mcnemar', 8, 0.0078125]]
+        """
+        return frames.examples_frame(self.analysis.example_tests)
 
     def grid(self, ci: float = 0.95, method: str | None = None, *, tie_rule: str = "holm") -> Grid:
         """The summary as tasks by models with best and tied cells marked, as writers show it.
@@ -642,7 +707,8 @@ class BenchmarkReport:
         Returns
         -------
         dict
-            Keys chi2, p_value, rejected, k, N, then the other forms of the test and the critical difference.
+            Keys chi2, p_value (the p that decides, so it agrees with rejected), rejected, k, N, then the other forms
+            of the test (p_chi2 belongs to chi2) and the critical difference.
 
         Examples
         --------
@@ -1145,7 +1211,7 @@ class BenchmarkReport:
             models = self.scores.models
             return plots.draw_pairwise_matrix(pairs, models, ax, alpha=alpha, max_cols=max_cols, pretty=pretty_tasks)
         bounds = self.comparisons(round(1 - ci, 12), method)
-        pairs = [replace(p, shown_low=b.shown_low, shown_high=b.shown_high) for p, b in zip(pairs, bounds, strict=True)]
+        pairs = [replace(p, sim_low=b.sim_low, sim_high=b.sim_high) for p, b in zip(pairs, bounds, strict=True)]
         return plots.draw_pairwise_list(pairs, ax, alpha=alpha, pretty=pretty_tasks)
 
     def plot_critical_difference(self, *, alpha: float = 0.05, title: str | None = None) -> tuple[Figure, Axes]:

@@ -55,7 +55,7 @@ def summary_markdown(grid: Grid, *, title: str, verdicts: Sequence[Verdict]) -> 
     for row in grid.rows:
         cells = [_markdown_cell(cell) for cell in row.cells]
         rows.append([escape.markdown(row.task), f"{escape.markdown(row.metric)} {row.arrow}", *cells])
-    note = f"{grid.words}. (best): best mean of the row. (=): {grid.tie_rule}."
+    note = f"{grid.words}. (best): best mean over shared seeds. (=): {grid.tie_rule}."
     words = "".join(f"- {escape.markdown(f'{verdict.about}: {verdict}', width=4000)}\n" for verdict in verdicts)
     return f"# {escape.markdown(title)}\n\n{words}\n{markdown_table(head, rows)}\n{note}\n"
 
@@ -64,4 +64,5 @@ def _markdown_cell(cell: CellView) -> str:
     if not cell.present:
         return f"n/a ({escape.markdown(cell.note)})" if cell.note else "n/a"
     half = f" ± {number(cell.half)}" if math.isfinite(cell.half) else ""
-    return number(cell.mean) + half + _MARKS[cell.mark]
+    seeds = f" ({cell.short_of})" if cell.short_of else ""
+    return number(cell.mean) + half + seeds + _MARKS[cell.mark]

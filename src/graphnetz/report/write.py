@@ -17,6 +17,7 @@ from graphnetz.records import Section
 from graphnetz.report import frames, latex, plots
 from graphnetz.report.jsonio import dump, jsonable
 from graphnetz.report.page import render_page
+from graphnetz.report.pagecharts import nearest_components
 from graphnetz.report.pagedata import build_page, title_of
 from graphnetz.report.sections import combine, read_sections, readable
 from graphnetz.report.style import figure_files, lean_fonts
@@ -86,12 +87,15 @@ class Plan:
 
     name: str
     draw: Callable[[], tuple[Figure, Any]]
+    note: str = ""
+    """What it leaves out, printed below it."""
 
 
 MAX_PANELS = 12
 MAX_ROWS = 48
 MAX_MATRIX_CELLS = 330
 MAX_CURVES = 60
+MAX_PLACES = 150
 """What a figure holds before it is neither readable nor quick to draw; tables hold everything."""
 
 
@@ -99,7 +103,12 @@ def write_figures(analysis: Analysis, folder: Path, *, formats: Sequence[str] = 
     """Write every figure as PDF and PNG."""
     for plan in figure_plans(analysis):
         with lean_fonts(), no_collector():
-            files = figure_files(plan.draw()[0], formats=formats)
+            figure = plan.draw()[0]
+            if plan.note:
+                figure.supxlabel(
+                    "\n".join(filter(None, (figure.get_supxlabel(), plan.note))), fontsize=8, color="#555555"
+                )
+            files = figure_files(figure, formats=formats)
         for fmt, data in files.items():
             write_file(folder / f"{plan.name}.{fmt}", data)
 
@@ -121,21 +130,37 @@ def figure_plans(analysis: Analysis) -> list[Plan]:
     """The figures of a report, each with the call that draws it."""
     grid, pairs, models = analysis.grid, analysis.comparisons, analysis.scores.models
     k = max(1, len(models))
-    some = list(dict.fromkeys(pair.task for pair in pairs))[: max(1, min(MAX_PANELS, MAX_MATRIX_CELLS // k**2))]
+    n, compared = len(grid.rows), list(dict.fromkeys(pair.task for pair in pairs))
+    some = compared[: max(1, min(MAX_PANELS, MAX_MATRIX_CELLS // k**2))]
     few = [pair for pair in pairs if pair.task in set(some)]
     panels = analysis.curves[: max(1, min(MAX_PANELS, MAX_CURVES // k))]
     ranks = analysis.ranking.view()
     plans = [
         Plan("critical_difference", lambda: plots.draw_critical_difference(ranks)),
-        Plan("dashboard", lambda: plots.draw_dashboard(grid.head(2 * MAX_PANELS))),
-        Plan("forest", lambda: plots.draw_forest(grid.head(MAX_ROWS))),
-        Plan("bars", lambda: plots.draw_bars(grid.head(2 * MAX_PANELS))),
+        Plan("dashboard", lambda: plots.draw_dashboard(grid.head(2 * MAX_PANELS)), _cut(2 * MAX_PANELS, n)),
+        Plan("dots", lambda: plots.draw_dots(analysis.dots[:MAX_PANELS], models), _cut(MAX_PANELS, len(analysis.dots))),
+        Plan("components", lambda: plots.draw_components(nearest_components(analysis))),
+        Plan("forest", lambda: plots.draw_forest(grid.head(MAX_ROWS)), _cut(MAX_ROWS, n)),
+        Plan("bars", lambda: plots.draw_bars(grid.head(2 * MAX_PANELS)), _cut(2 * MAX_PANELS, n)),
     ]
+    if 1 < len(analysis.rank_sets.models) <= MAX_PLACES and len(analysis.ranking.tasks) > 1:
+        plans.append(Plan("rank_sets", lambda: plots.draw_rank_sets(analysis.rank_sets)))
+    if (whole := analysis.aggregates) is not None:
+        plans.append(Plan("profiles", lambda: plots.draw_profiles(whole.profiles())))
     if pairs:
         plans += [
-            Plan("pairwise_matrix", lambda: plots.draw_pairwise_matrix(few, models)),
-            Plan("pairwise_list", lambda: plots.draw_pairwise_list(pairs[:MAX_ROWS])),
+            Plan("pairwise_matrix", lambda: plots.draw_pairwise_matrix(few, models), _cut(len(some), len(compared))),
+            Plan(
+                "pairwise_list",
+                lambda: plots.draw_pairwise_list(pairs[:MAX_ROWS]),
+                _cut(MAX_ROWS, len(pairs), "comparisons"),
+            ),
         ]
     if panels:
-        plans.append(Plan("learning_curves", lambda: plots.draw_learning_curves(panels, models)))
+        note = _cut(len(panels), len(analysis.curves)).replace("; the tables hold all", "")  # no table has curves
+        plans.append(Plan("learning_curves", lambda: plots.draw_learning_curves(panels, models), note))
     return plans
+
+
+def _cut(shown: int, total: int, what: str = "tasks") -> str:
+    return f"The first {shown:,} of {total:,} {what}; the tables hold all." if total > shown else ""

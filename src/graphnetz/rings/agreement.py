@@ -88,13 +88,10 @@ def correct_examples(predictions: Predictions) -> frozenset[int]:
     frozenset({10})
     """
     target, score = np.asarray(predictions.target), np.asarray(predictions.score)
-    if target.ndim == 2 and target.shape[1] > 1:
-        known = np.isfinite(target)
-        right = (((score > 0) == (target > 0.5)) | ~known).all(axis=1)
+    if predictions.multilabel:
+        right = (((score > 0) == (target > 0.5)) | ~np.isfinite(target)).all(axis=1)
     else:
-        several = score.ndim == 2 and score.shape[1] > 1
-        chosen = score.argmax(axis=1) if several else (score.reshape(-1) > 0).astype(np.int64)
-        right = chosen == target.reshape(-1)
+        right = predictions.classes == target.reshape(-1)
     return frozenset(int(example) for example in np.asarray(predictions.example)[right])
 
 

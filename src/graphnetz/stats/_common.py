@@ -39,6 +39,11 @@ class Differences:
         """Whether all differences are equal up to rounding."""
         return self.n == 0 or bool(np.ptp(self.values) <= self.tolerance.max())
 
+    @property
+    def identical(self) -> bool:
+        """Whether there are scores, and all of them are equal up to rounding."""
+        return self.n > 0 and not self.values.any()
+
     def nonzero(self) -> Differences:
         """Return the pairs that differ by more than rounding."""
         keep = np.abs(self.values) > self.tolerance
@@ -63,7 +68,8 @@ def paired_differences(a: npt.ArrayLike, b: npt.ArrayLike) -> Differences:
         )
     both = np.isfinite(x) & np.isfinite(y)
     x, y = x[both], y[both]
-    return Differences(x - y, RELATIVE_TOLERANCE * np.maximum(np.abs(x), np.abs(y)))
+    d, slack = x - y, RELATIVE_TOLERANCE * np.maximum(np.abs(x), np.abs(y))
+    return Differences(np.where(np.abs(d) > slack, d, 0.0), slack)
 
 
 def mid_ranks(values: Floats, tolerance: Floats) -> Floats:

@@ -23,12 +23,16 @@ from scipy.linalg import eigh_tridiagonal
 from graphnetz._core.errors import UsageError
 from graphnetz._core.registry import Registry
 from graphnetz.stats._common import Floats, check_share
+from graphnetz.stats.eprocess import ANYTIME, anytime_levels
 
 Spending = Callable[[float, float], float]
 """``spending(alpha, fraction) -> alpha spent`` when a fraction of the planned seeds has been seen."""
 
 SPENDING: Registry[Spending] = Registry("spending function", entry_points="graphnetz.spending", accepts=callable)
 """Spending functions by name: how much of alpha may be used when a share of the seeds has been seen."""
+
+FIRST_ROUND = 0.9
+"""Share of alpha for the first round over fixed splits: later ones say little that is new."""
 
 _REACH = 7.6  # grid of normal scores; one-sided levels down to 1e-14
 _CELLS = 304
@@ -62,6 +66,77 @@ def check_looks(looks: tuple[int, ...]) -> tuple[int, ...]:
     if not plan or plan[0] < 2 or any(b <= a for a, b in pairwise(plan)):
         raise UsageError(f"looks={looks} is no schedule; pass increasing numbers of seeds, the first at least 2.")
     return plan
+
+
+def look_levels(
+    looks: tuple[int, ...], alpha: float, spending: str, sides: int = 2, splits: int = 0
+) -> tuple[float, ...]:
+    """Return the p-level of each look under any rule, also where seeds take fixed splits in turn.
+
+    Parameters
+    ----------
+    looks, alpha, sides
+        As in `nominal_levels`.
+    spending
+        A spending function, or ``"anytime"`` for the e-process of `anytime_levels`.
+    splits
+        Fixed splits that the seeds take in turn; 0 when every seed has its own. Looks after the first round over
+        the splits see the same splits again: how much that repeats is unknown, so each gets a share of alpha of
+        its own (Bonferroni), see `round_shares`.
+
+    Returns
+    -------
+    tuple of float
+        One level per look.
+
+    Examples
+    --------
+    >>> from graphnetz.stats.boundaries import look_levels
+    >>> [round(level, 4) for level in look_levels((5, 10, 20), 0.05, "pocock", splits=5)]
+    [0.045, 0.0025, 0.0025]
+    """
+    first = first_round(looks, splits)
+    if first < len(looks) or 0 < splits < looks[0]:
+        share, *later = round_shares(len(looks) - first + 1, spending)
+        head = nominal_levels(looks[:first], alpha * share, within_round(spending), sides)
+        return (*head, *(alpha * part for part in later))
+    return anytime_levels(looks, alpha, sides) if spending == ANYTIME else nominal_levels(looks, alpha, spending, sides)
+
+
+def first_round(looks: tuple[int, ...], splits: int) -> int:
+    """Count the looks that come before a split is seen again (at least one): all of them without fixed splits."""
+    return max(1, sum(n <= splits for n in looks)) if splits else len(looks)
+
+
+def within_round(spending: str) -> str:
+    """How the first round over fixed splits is read: it ends with the splits, so the e-process is not needed."""
+    return "pocock" if spending == ANYTIME else spending
+
+
+def round_shares(count: int, spending: str) -> tuple[float, ...]:
+    """Shares of alpha for rounds over fixed splits: most for the first, half of the rest for each that follows.
+
+    Later rounds only reduce the part of the initialisation. With a budget the last one takes all that is left.
+    """
+    if count == 1:
+        return (1.0,)
+    later = [(1.0 - FIRST_ROUND) * 0.5 ** (index + 1) for index in range(count - 1)]
+    return (FIRST_ROUND, *later[:-1], later[-1] * (1 if spending == ANYTIME else 2))
+
+
+def unit_means(d: Floats, splits: int) -> Floats:
+    """Return what a test may count, along the last axis: seeds, or means per split once splits are seen again.
+
+    Runs on one split differ by their initial weights only and are no further splits.
+    """
+    n = d.shape[-1]
+    if not splits or n <= splits:
+        return d
+    rounds = d.reshape(*d.shape[:-1], n // splits, splits)
+    there = np.isfinite(rounds)
+    count = there.sum(axis=-2)
+    means: Floats = np.where(there, rounds, 0.0).sum(axis=-2) / np.where(count, count, np.nan)
+    return means
 
 
 @lru_cache(maxsize=4096)

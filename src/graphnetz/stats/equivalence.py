@@ -32,7 +32,8 @@ class TostResult:
     n
         Shared seeds with finite scores.
     reason
-        Why nothing could be tested; empty otherwise.
+        Why nothing could be tested; empty otherwise. Where one difference, not zero, stands on every seed, the exact
+        sign test of the differences against each margin takes the place of t: p is 2^-n inside the margin.
 
     Examples
     --------
@@ -99,12 +100,24 @@ def tost(
         return TostResult(margin, nan, nan, nan, nan, nan, False, n, "equivalence needs at least 2 shared seeds")
     ratio = 0.0 if math.isnan(test_ratio) else test_ratio
     mean, low, high = mean_interval(d, 1 - 2 * alpha, ratio)
-    # Without spread the tests would call any constant difference inside the margin certain.
     if differences.constant:
-        reason = f"all {n} differences are equal, so their standard deviation is 0 and t is undefined"
-        return TostResult(margin, nan, nan, nan, low, high, False, n, reason)
+        return _without_spread(mean, n, margin, alpha)
     error = standard_error(d, ratio)
     p_low = float(special.stdtr(n - 1, -(mean + margin) / error))
     p_high = float(special.stdtr(n - 1, (mean - margin) / error))
     p = max(p_low, p_high)
     return TostResult(margin, p, p_low, p_high, low, high, p <= alpha, n)
+
+
+def _without_spread(mean: float, n: int, margin: float, alpha: float) -> TostResult:
+    """One difference on every seed: all signs of ``d + margin`` and ``d - margin`` agree, each by chance in 2^-n.
+
+    Identical scores are equivalent within any margin; a constant difference only with enough seeds to say so.
+    """
+    chance = 0.0 if mean == 0 else 2.0**-n
+    p_low, p_high = (chance if mean > -margin else 1.0), (chance if mean < margin else 1.0)
+    p = max(p_low, p_high)
+    if chance <= alpha:
+        return TostResult(margin, p, p_low, p_high, mean, mean, p <= alpha, n)
+    reason = f"all {n} differences are equal, and {n} equal signs are no evidence at level {alpha:g}"
+    return TostResult(margin, p, p_low, p_high, math.nan, math.nan, False, n, reason)

@@ -117,7 +117,8 @@ def paired_test(
     a, b
         Scores of two models, one entry per seed, same order; pairs with a NaN are dropped.
     method
-        ``"t"``, ``"wilcoxon"``, ``"sign"`` or ``"corrected_t"`` (runs that share training data).
+        ``"t"``, ``"wilcoxon"``, ``"sign"``, ``"moderated"`` (in a report: variances of the pairs of a task drawn
+        together) or ``"corrected_t"`` (runs that share training data).
     level
         Coverage of the interval of the mean difference.
     test_ratio
@@ -127,7 +128,8 @@ def paired_test(
     -------
     PairedTest
         p, effect sizes and the interval of the mean difference; p is NaN, with a reason, where the
-        test is undefined.
+        test is undefined. Identical scores have p = 1, effect sizes 0 and the interval from 0 to 0. One
+        difference, not zero, on every seed leaves t undefined: the family decides (`sign_flip_p`).
 
     Examples
     --------
@@ -167,8 +169,10 @@ def standard_error(d: Floats, test_ratio: float = 0.0) -> float:
 
 
 def effect_sizes(differences: Differences) -> tuple[float, float]:
-    """Cohen's d_z and Hedges' g (exact gamma-function correction); NaN where undefined."""
+    """Cohen's d_z and Hedges' g (exact gamma-function correction); 0 for identical scores, NaN where undefined."""
     n = differences.n
+    if n > 1 and differences.identical:
+        return 0.0, 0.0
     if n < 2 or differences.constant:
         return math.nan, math.nan
     dz = float(differences.values.mean() / differences.values.std(ddof=1))
@@ -188,6 +192,12 @@ def _student(differences: Differences, test_ratio: float) -> TestOutcome:  # noq
     return student_test(differences, 0.0)
 
 
+@PAIRED_TESTS.register("moderated")
+def _moderated(differences: Differences, test_ratio: float) -> TestOutcome:  # noqa: ARG001
+    """Moderated t-test (Smyth 2004): in a family variances are drawn together, one pair alone has Student's test."""
+    return student_test(differences, 0.0)
+
+
 @PAIRED_TESTS.register("corrected_t")
 def _corrected(differences: Differences, test_ratio: float) -> TestOutcome:
     """Corrected resampled t-test (Nadeau and Bengio 2003)."""
@@ -202,6 +212,8 @@ def student_test(differences: Differences, test_ratio: float) -> TestOutcome:
     n = differences.n
     if n < 2:
         return TestOutcome(math.nan, math.nan, n, math.nan, "one shared seed gives no test")
+    if differences.identical:
+        return TestOutcome(0.0, 1.0, n, 0.0)
     if differences.constant:
         reason = f"all {n} differences are equal, so their standard deviation is 0 and t is undefined"
         return TestOutcome(math.nan, math.nan, n, 0.0, reason)
@@ -219,7 +231,7 @@ def _sign(differences: Differences, test_ratio: float) -> TestOutcome:  # noqa: 
     """Exact sign test; zero differences are dropped."""
     kept = differences.nonzero()
     if kept.n == 0:
-        return _all_zero(differences.n)
+        return _all_zero()
     positive = int((kept.values > 0).sum())
     tail = special.bdtr(min(positive, kept.n - positive), kept.n, 0.5)
     return TestOutcome(float(positive), min(1.0, 2 * float(tail)), kept.n, min(1.0, 2.0 ** (1 - kept.n)))
@@ -233,7 +245,7 @@ def _wilcoxon(differences: Differences, test_ratio: float) -> TestOutcome:  # no
     """
     kept = differences.nonzero()
     if kept.n == 0:
-        return _all_zero(differences.n)
+        return _all_zero()
     ranks = mid_ranks(np.abs(kept.values), kept.tolerance)
     positive = float(ranks[kept.values > 0].sum())
     total = float(ranks.sum())
@@ -269,5 +281,6 @@ def normal_signed_rank_p(ranks: Floats, extreme: float) -> float:
     return float(min(1.0, 2 * special.ndtr(-z)))
 
 
-def _all_zero(n: int) -> TestOutcome:
-    return TestOutcome(math.nan, math.nan, 0, math.nan, f"all {n} differences are zero: nothing is left to rank")
+def _all_zero() -> TestOutcome:
+    """Identical scores are no evidence of a difference; nothing is left to rank, so no smallest p either."""
+    return TestOutcome(0.0, 1.0, 0, math.nan)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
 from graphnetz._core.errors import UsageError
-from graphnetz.stats._common import check_share, finite_vector, variance_factor
+from graphnetz.stats._common import RELATIVE_TOLERANCE, check_share, finite_vector, variance_factor
 from graphnetz.stats.intervals import student_quantile
 
 
@@ -84,7 +85,7 @@ def power(effect: float, sd: float, n: int, *, alpha: float = 0.05, test_ratio: 
     Returns
     -------
     float
-        Probability between 0 and 1.
+        Probability between 0 and 1; NaN for ``sd`` 0 or below two seeds, where no test exists.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def minimum_detectable_effect(
     Returns
     -------
     float
-        In units of the metric; NaN below two seeds.
+        In units of the metric; NaN below two seeds, and for ``sd`` 0: without spread no power can be stated.
 
     Examples
     --------
@@ -129,10 +130,8 @@ def minimum_detectable_effect(
     """
     check_share(alpha, "alpha")
     _check_target(power, alpha)
-    if n < 2 or not math.isfinite(sd):
+    if n < 2 or not 0 < sd < math.inf:
         return math.nan
-    if sd == 0:
-        return 0.0
 
     def excess(effect: float) -> float:
         return _power(effect, sd, n, alpha, test_ratio) - power
@@ -171,7 +170,7 @@ def seeds_needed(
     Returns
     -------
     int or None
-        None when it is above ``max_n``, or undefined (effect 0, unknown sd).
+        None when it is above ``max_n``, or undefined (effect 0, unknown sd, sd 0).
 
     Examples
     --------
@@ -181,7 +180,7 @@ def seeds_needed(
     """
     check_share(alpha, "alpha")
     _check_target(power, alpha)
-    if effect == 0 or not math.isfinite(effect) or not math.isfinite(sd) or max_n < 2:
+    if effect == 0 or not math.isfinite(effect) or not 0 < sd < math.inf or max_n < 2:
         return None
 
     def enough(n: int) -> bool:
@@ -230,6 +229,39 @@ def sd_interval(x: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
     return low, high
 
 
+def seeds_range(
+    differences: npt.ArrayLike, effect: float, *, alpha: float = 0.05, target: float = 0.8, max_n: int = 100_000
+) -> tuple[int | None, int | None, int | None]:
+    """Seeds that detect ``effect`` with probability ``target``, with the range that holds the true number.
+
+    Parameters
+    ----------
+    differences
+        Seed-wise differences of two models; NaN entries are dropped.
+    effect
+        True difference you would want to detect, in units of the metric.
+    alpha
+        Level of the two-sided paired t-test.
+    target
+        Probability of detection wanted.
+    max_n
+        Largest number of seeds considered.
+
+    Returns
+    -------
+    tuple of int or None
+        Seeds for the observed spread, and for the ends of its 95 % interval; None above ``max_n`` or without spread.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import seeds_range
+    >>> seeds_range([0.01, 0.02, 0.0, 0.01], 0.01)
+    (8, 4, 75)
+    """
+    found = power_analysis(differences, effect, alpha=alpha, target=target, max_n=max_n)
+    return found.seeds, found.seeds_low, found.seeds_high
+
+
 def power_analysis(
     differences: npt.ArrayLike,
     effect: float,
@@ -239,6 +271,7 @@ def power_analysis(
     level: float = 0.95,
     max_n: int = 100_000,
     test_ratio: float = 0.0,
+    scale: float = 0.0,
 ) -> PowerResult:
     """Power, smallest detectable effect and seeds needed from observed seed-wise differences.
 
@@ -261,6 +294,8 @@ def power_analysis(
         Largest number of seeds considered.
     test_ratio
         n_test / n_train for runs that share training data.
+    scale
+        Largest absolute score behind the differences: those that agree to 1e-12 of it have no spread.
 
     Returns
     -------
@@ -276,8 +311,11 @@ def power_analysis(
     """
     d = finite_vector(differences, "differences")
     nan = math.nan
-    if d.size < 2:
+    still = d.size > 1 and float(np.ptp(d)) <= RELATIVE_TOLERANCE * max(scale, float(np.abs(d).max()))
+    if d.size < 2 or still:
         reason = "the spread of the differences needs at least 2 shared seeds"
+        if still:
+            reason = f"all {d.size} differences are equal, so their spread is unknown and no power can be stated"
         return PowerResult(
             effect, alpha, target, d.size, nan, nan, nan, nan, nan, nan, nan, nan, nan, None, None, None, reason
         )
@@ -295,12 +333,10 @@ def power_analysis(
 
 
 def _power(effect: float, sd: float, n: int, alpha: float, test_ratio: float) -> float:
-    if n < 2 or not math.isfinite(sd) or not math.isfinite(effect):
+    if n < 2 or not 0 < sd < math.inf or not math.isfinite(effect):
         return math.nan
     if effect == 0:
         return alpha
-    if sd == 0:
-        return 1.0
     df = n - 1
     shift = abs(effect) / (sd * math.sqrt(variance_factor(n, test_ratio)))
     critical = student_quantile(df, 1 - alpha / 2)

@@ -115,7 +115,8 @@ class WilcoxonHolmResult:
     mean_ranks, order
         Mean rank of each model, and model indices from best to worst.
     cliques
-        Maximal runs of models, in that order, of which no two differ.
+        Maximal sets of two or more models of which no two differ, each in that order. A test that is not about ranks
+        may tell apart two models that both tie with a third between them, so a clique may leave models out.
     alpha
         Family-wise level.
     reason
@@ -141,7 +142,10 @@ class WilcoxonHolmResult:
 
 @dataclass(frozen=True, eq=False)
 class RankStability:
-    """How the ranking would move if other tasks of the same kind had been drawn.
+    """How mean ranks move when these tasks are drawn again with replacement.
+
+    ``p_best`` is no probability that a model is best on tasks of this kind: read for the model that came out first, it
+    is too high, because that model was picked by the same tasks. `rank_sets` says which places are left open.
 
     Attributes
     ----------
@@ -311,7 +315,7 @@ def nemenyi(mean_ranks: npt.ArrayLike, n: int, *, alpha: float = 0.05) -> Nemeny
     cd = q * math.sqrt(k * (k + 1) / (6 * n))
     order = _order(means)
     # A span that equals cd up to rounding is still inside: the rule is "more than cd apart".
-    cliques = _cliques(order, lambda i, j: bool(abs(means[i] - means[j]) <= cd * (1 + 1e-12)))
+    cliques = _runs(order, lambda i, j: bool(abs(means[i] - means[j]) <= cd * (1 + 1e-12)))
     return NemenyiResult(cd, q, alpha, order, cliques)
 
 
@@ -355,7 +359,7 @@ def wilcoxon_holm(values: npt.ArrayLike, greater_is_better: Sequence[bool], alph
     apart = {pair for pair, yes in zip(pairs, rejected, strict=True) if yes}
     means = rank_rows(table, greater_is_better).mean(axis=0)
     order = _order(means)
-    cliques = _cliques(order, lambda i, j: (min(i, j), max(i, j)) not in apart)
+    cliques = _maximal_cliques(order, lambda i, j: (min(i, j), max(i, j)) not in apart)
     # The signed-rank test of n tasks cannot give less than 2^(1-n), and Holm multiplies the first by all pairs.
     smallest = 2.0 ** (1 - table.shape[0]) * len(pairs)
     reason = ""
@@ -425,7 +429,7 @@ def _order(mean_ranks: Floats) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(mean_ranks, kind="stable"))
 
 
-def _cliques(order: tuple[int, ...], together: Callable[[int, int], bool]) -> tuple[tuple[int, ...], ...]:
+def _runs(order: tuple[int, ...], together: Callable[[int, int], bool]) -> tuple[tuple[int, ...], ...]:
     """Maximal runs of ``order`` in which every two models are ``together``."""
     runs: list[tuple[int, int]] = []
     for start in range(len(order)):
@@ -436,6 +440,25 @@ def _cliques(order: tuple[int, ...], together: Callable[[int, int], bool]) -> tu
         if stop - start > 1 and (not runs or stop > runs[-1][1]):
             runs.append((start, stop))
     return tuple(order[start:stop] for start, stop in runs)
+
+
+def _maximal_cliques(order: tuple[int, ...], together: Callable[[int, int], bool]) -> tuple[tuple[int, ...], ...]:
+    """Maximal sets of two or more models that are pairwise ``together`` (Bron and Kerbosch 1973, with pivots)."""
+    k = len(order)
+    near = [{j for j in range(k) if j != i and together(order[i], order[j])} for i in range(k)]
+    found: list[tuple[int, ...]] = []
+    stack: list[tuple[tuple[int, ...], set[int], set[int]]] = [((), set(range(k)), set())]
+    while stack:
+        members, free, seen = stack.pop()
+        if not free and not seen and len(members) > 1:
+            found.append(tuple(sorted(members)))
+        if not free:
+            continue
+        pivot = max(free | seen, key=lambda v: len(near[v] & free))
+        for v in free - near[pivot]:
+            stack.append(((*members, v), free & near[v], seen & near[v]))
+            free, seen = free - {v}, seen | {v}
+    return tuple(tuple(order[i] for i in clique) for clique in sorted(found))
 
 
 def _friedman_permutation(ranks: Floats, permutations: int, seed: int) -> float:

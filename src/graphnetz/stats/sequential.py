@@ -11,6 +11,10 @@ The rules, in one place:
   small (`futility.predictive_power`). That costs decisions, never error: levels do not count on it.
 - "Different" and "equivalent" are two families with alpha each. Equivalence is the larger of two
   one-sided t p-values against one-sided levels.
+- Where seeds take fixed splits in turn, the units are splits: seeds on one split are averaged first,
+  and after the first round over the splits only completed rounds are read (`boundaries.look_levels`).
+- Differences without spread: identical scores are equivalent within any margin, p = 1. A constant
+  difference has no t; it counts when its sign-flip p, 2^(1 - n), reaches the level of the look.
 - The decision is a pure function of the data and the schedule: replaying it on stored scores gives
   the same answer, whatever was run after a comparison had closed.
 """
@@ -28,10 +32,13 @@ from scipy import special
 
 from graphnetz._core.errors import UsageError
 from graphnetz.stats._common import RELATIVE_TOLERANCE, Bools, Floats, check_share, variance_factor
-from graphnetz.stats.boundaries import check_looks, nominal_levels
-from graphnetz.stats.futility import check_futility, predictive_power
+from graphnetz.stats.boundaries import check_looks, look_levels, unit_means
+from graphnetz.stats.futility import check_futility, predictive_power, sign_flip_p
 from graphnetz.stats.intervals import student_quantile
 from graphnetz.stats.paired import standard_error
+
+INITIALISATION = 0.5
+"""Share of the spread between fixed splits that giving up takes for one of initial weights; no claim rests on it."""
 
 Decision = Literal["different", "equivalent", "open", "undecided"]
 
@@ -47,11 +54,13 @@ class SequentialComparison:
         margin), ``"open"`` (needs the next look) or ``"undecided"`` (budget spent, or given up).
     look, n
         Look at which it was decided, or the last one read (1-based; 0 before the first), and the
-        pairs it rests on.
+        units it rests on: seeds that both finished, or fixed splits once these are seen again.
     mean_diff, low, high
         Mean difference and its repeated confidence interval: all intervals of the family, at all
         looks, hold the truth together with probability 1 - alpha. Infinite where a look spends
         nothing.
+    seeds
+        Seeds that each of the two models had run at that look, whether or not they finished.
     p, level, p_equivalence, level_equivalence
         What was compared at that look; NaN where undefined or not asked for.
     different, equivalent
@@ -80,6 +89,7 @@ class SequentialComparison:
     different: bool
     equivalent: bool
     reason: str = ""
+    seeds: int = 0
 
 
 @dataclass(frozen=True)
@@ -125,6 +135,7 @@ def decide(
     families: Sequence[Hashable] | None = None,
     test_ratio: float | Sequence[float] = 0.0,
     futility: float = 0.0,
+    splits: int = 0,
 ) -> SequentialResult:
     """Read all planned looks that the data allow and say which comparisons are decided.
 
@@ -141,7 +152,8 @@ def decide(
         Largest difference that does not matter, one for all or one per comparison; None asks only
         for differences.
     spending
-        How ``alpha`` is spread over the looks; see `nominal_levels`.
+        How ``alpha`` is spread over the looks; see `nominal_levels`. ``"anytime"`` takes the levels of
+        `anytime_levels`, which hold for any number of looks.
     families
         Label of each comparison's Holm family, such as its task; None makes one family of all.
     test_ratio
@@ -149,6 +161,8 @@ def decide(
     futility
         Give a comparison up, without a claim, when its chance of being decided within the budget is
         below this; 0 never gives up.
+    splits
+        Fixed splits (folds, mask columns) that the seeds take in turn; 0 when every seed has its own.
 
     Returns
     -------
@@ -169,6 +183,8 @@ def decide(
     """
     check_share(alpha, "alpha")
     plan = check_looks(tuple(looks))
+    if splits and any(n > splits and n % splits for n in plan):
+        raise UsageError(f"looks={plan} end within a round over {splits} splits; pass multiples of {splits} after it.")
     rows = [np.asarray(d, dtype=np.float64) for d in differences]
     if any(row.ndim != 1 for row in rows):
         raise UsageError("Each comparison needs a one-dimensional array of seed-wise differences.")
@@ -183,7 +199,7 @@ def decide(
     result: dict[int, SequentialComparison] = {}
     for label in dict.fromkeys(labels):
         members = [index for index, other in enumerate(labels) if other == label]
-        state = FamilyState(1, len(members), plan, alpha, spending)
+        state = FamilyState(1, len(members), plan, alpha, spending, splits=splits)
         states = _decide_family(state, [rows[i] for i in members], margins[members], ratios[members], futility)
         result.update(zip(members, states, strict=True))
     comparisons = tuple(result[index] for index in range(len(rows)))
@@ -202,7 +218,7 @@ def _decide_family(
         p, p_equivalence = np.full((1, m), np.nan), np.full((1, m), np.nan)
         mean, sd, count = (np.full((1, m), np.nan) for _ in range(3))
         for index in np.flatnonzero(state.open[0]):
-            seen = rows[index][:n]
+            seen = unit_means(rows[index][:n], state.splits)
             p[0, index], p_equivalence[0, index] = _p_values(seen, margins[index], ratios[index])
             mean[0, index], sd[0, index], count[0, index] = _moments(seen)
             last[index] = (look + 1, float(p[0, index]), float(p_equivalence[0, index]))
@@ -222,14 +238,15 @@ def _describe(
     if look == 0:
         nan = math.nan
         return SequentialComparison(decision, 0, 0, nan, -math.inf, math.inf, nan, nan, nan, nan, False, False)
-    seen = row[: state.plan[look - 1]]
+    seeds = state.plan[look - 1]
+    seen = unit_means(row[:seeds], state.splits)
     mean, low, high = repeated_interval(seen, state.levels[look - 1, -1], test_ratio=ratio)
     asked = not math.isnan(p_equivalence)
     level = float(state.used_equivalence[0, index]) if asked else math.nan
     found = (p, float(state.used[0, index]), p_equivalence, level)
     why = _why(seen, futile=futile) if decision == "undecided" else ""
     n = int(np.isfinite(seen).sum())
-    return SequentialComparison(decision, look, n, mean, low, high, *found, different, equivalent, why)
+    return SequentialComparison(decision, look, n, mean, low, high, *found, different, equivalent, why, seeds)
 
 
 def _why(seen: Floats, *, futile: bool) -> str:
@@ -237,7 +254,7 @@ def _why(seen: Floats, *, futile: bool) -> str:
     if finite.size < 2:
         return "fewer than two seeds have a value of both"
     if _moments(seen)[1] == 0:
-        return "the difference is the same on every seed, so no test exists"
+        return "the difference is the same every time, and there are too few to call that a difference"
     return "given up: a decision within the budget was unlikely" if futile else "the budget is spent"
 
 
@@ -247,10 +264,12 @@ class FamilyState:
     Arrays are ``[replicate, comparison]``; a real benchmark is one replicate.
     """
 
-    def __init__(self, replicates: int, m: int, plan: tuple[int, ...], alpha: float, spending: str) -> None:
-        self.plan = plan
-        self.levels = level_table(plan, m, alpha, spending, 2)
-        self.levels_equivalence = level_table(plan, m, alpha, spending, 1)
+    def __init__(
+        self, replicates: int, m: int, plan: tuple[int, ...], alpha: float, spending: str, *, splits: int = 0
+    ) -> None:
+        self.plan, self.splits = plan, splits
+        self.levels = level_table(plan, m, alpha, spending, 2, splits)
+        self.levels_equivalence = level_table(plan, m, alpha, spending, 1, splits)
         self.different = np.zeros((replicates, m), dtype=np.bool_)
         self.equivalent = np.zeros((replicates, m), dtype=np.bool_)
         self.futile = np.zeros((replicates, m), dtype=np.bool_)
@@ -296,16 +315,19 @@ class FamilyState:
             table[-1][np.maximum(m - done.sum(axis=1), 1) - 1][:, None]
             for table, done in ((self.levels, self.different), (self.levels_equivalence, self.equivalent))
         )
+        units = min(self.plan[-1], self.splits or self.plan[-1])
+        # Rounds over the same splits reduce only the spread of the initialisation, taken to be a part of the whole.
+        seen = max(1, self.plan[look] // units) * units / self.plan[-1]
         chance = predictive_power(
-            mean, sd, n, budget=self.plan[-1], level=level, level_equivalence=level_equivalence, margin=margin,
-            test_ratio=ratio,
+            mean, sd, n, budget=units / (1.0 - INITIALISATION * (1.0 - seen)), level=level,
+            level_equivalence=level_equivalence, margin=margin, test_ratio=ratio, df=units - 1,
         )  # fmt: skip
         self.futile |= self.open & (chance < futility)
 
 
-def level_table(plan: tuple[int, ...], m: int, alpha: float, spending: str, sides: int) -> Floats:
+def level_table(plan: tuple[int, ...], m: int, alpha: float, spending: str, sides: int, splits: int = 0) -> Floats:
     """Nominal levels ``[look, hypotheses left - 1]``: column j holds those of alpha / (j + 1)."""
-    return np.array([nominal_levels(plan, alpha / left, spending, sides) for left in range(1, m + 1)]).T
+    return np.array([look_levels(plan, alpha / left, spending, sides, splits) for left in range(1, m + 1)]).T
 
 
 def step_down(p: Floats, levels: Floats, rejected: npt.NDArray[np.intp]) -> Bools:
@@ -363,21 +385,29 @@ def _moments(d: Floats) -> tuple[float, float, float]:
     values = d[np.isfinite(d)]
     if values.size < 2:
         return math.nan, math.nan, float(values.size)
-    constant = np.ptp(values) <= RELATIVE_TOLERANCE * max(1.0, float(np.abs(values).max()))
-    return float(values.mean()), 0.0 if constant else float(values.std(ddof=1)), float(values.size)
+    tolerance = RELATIVE_TOLERANCE * max(1.0, float(np.abs(values).max()))
+    mean = float(values.mean())
+    if np.ptp(values) <= tolerance:
+        return mean if abs(mean) > tolerance else 0.0, 0.0, float(values.size)
+    return mean, float(values.std(ddof=1)), float(values.size)
 
 
 def t_p(d: npt.ArrayLike, test_ratio: float = 0.0) -> float:
-    """Two-sided p of the (corrected) t-test of differences; NaN without spread or with fewer than two."""
+    """Two-sided p of the (corrected) t-test of differences, by sign flips without spread; NaN with fewer than two."""
     return _p_values(np.asarray(d, dtype=np.float64), math.nan, test_ratio)[0]
 
 
 def _p_values(d: Floats, margin: float, test_ratio: float) -> tuple[float, float]:
     """Two-sided p of difference, and p of equivalence (NaN without a margin)."""
     mean, sd, count = _moments(d)
-    if count < 2 or sd == 0:
+    if count < 2:
         return math.nan, math.nan
     n = int(count)
+    if sd == 0:
+        if mean == 0:
+            return 1.0, 0.0
+        p = sign_flip_p(n)
+        return p, math.nan if math.isnan(margin) else p / 2 if abs(mean) < margin else 1.0
     error = sd * math.sqrt(variance_factor(n, test_ratio))
     p = float(2 * special.stdtr(n - 1, -abs(mean) / error))
     return p, float(special.stdtr(n - 1, (abs(mean) - margin) / error))

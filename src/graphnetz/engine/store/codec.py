@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
-import re
-import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from graphnetz._core.arrays import inflate, pack_arrays, unpack_arrays
 from graphnetz._core.errors import StoreError
 from graphnetz.records import Predictions
-
-MAX_BLOB = 2**30
-_LEVEL = 1  # curves hardly compress further, and level 6 takes three times as long
-_DTYPE = re.compile(r"^[<|][biufcUS]\d{1,6}$")
+from graphnetz.records.kept import score_arrays, score_from
 
 
 def plain(value: Any) -> Any:
@@ -59,7 +55,7 @@ def pack_json(value: Any) -> bytes | None:
 
 def unpack_json(blob: bytes | None) -> Any:
     """Rebuild from `pack_json`; None stays None."""
-    return None if blob is None else json.loads(_inflate(blob))
+    return None if blob is None else json.loads(inflate(blob))
 
 
 def pack_history(history: Mapping[str, list[float]]) -> bytes | None:
@@ -78,69 +74,30 @@ def unpack_history(blob: bytes | None) -> dict[str, list[float]]:
     return {} if blob is None else {name: array.tolist() for name, array in unpack_arrays(blob)}
 
 
-def pack_predictions(predictions: Predictions | None) -> bytes | None:
-    """Compress the test-set outputs of one cell."""
+def pack_predictions(predictions: Predictions | None, tested: str = "") -> bytes | None:
+    """Compress what one model gave; the examples themselves stand once per split, under the hash ``tested``."""
     if predictions is None:
         return None
-    names = ("example", "target", "score")
-    return pack_arrays((name, np.asarray(getattr(predictions, name))) for name in names)
+    return pack_arrays([*score_arrays(np.asarray(predictions.score)), ("tested", np.array(tested))])
 
 
-def unpack_predictions(blob: bytes | None) -> Predictions | None:
-    """Rebuild from `pack_predictions`."""
+def unpack_predictions(blob: bytes | None, tested: Callable[[str], Predictions]) -> Predictions | None:
+    """Rebuild from `pack_predictions`; ``tested`` finds the examples of a split by their hash.
+
+    Older stores hold the examples with every cell.
+    """
     if blob is None:
         return None
     arrays = dict(unpack_arrays(blob))
     try:
-        return Predictions(arrays["example"], arrays["target"], arrays["score"])
-    except KeyError as error:
-        raise StoreError(f"Stored predictions lack {error}. The store is damaged.") from None
-
-
-def pack_arrays(arrays: Iterable[tuple[str, npt.NDArray[Any]]]) -> bytes:
-    """Compress named arrays of numbers or text: header length, JSON header, raw buffers."""
-    header, buffers = [], []
-    for name, array in arrays:
-        if array.dtype.byteorder == ">":
-            array = array.astype(array.dtype.newbyteorder("<"))
-        if not _DTYPE.match(array.dtype.str):
-            raise StoreError(f"Array {name!r} has dtype {array.dtype}. Only numbers, booleans and text are stored.")
-        header.append([name, array.dtype.str, list(array.shape)])
-        buffers.append(np.ascontiguousarray(array).tobytes())
-    head = json.dumps(header, separators=(",", ":")).encode()
-    return zlib.compress(b"".join((struct.pack("<I", len(head)), head, *buffers)), _LEVEL)
-
-
-def unpack_arrays(blob: bytes) -> list[tuple[str, npt.NDArray[Any]]]:
-    """Rebuild from `pack_arrays`; sizes are checked before anything is believed."""
-    raw = _inflate(blob)
-    try:
-        (length,) = struct.unpack_from("<I", raw)
-        header = json.loads(raw[4 : 4 + length])
-        offset, arrays = 4 + length, []
-        for name, code, shape in header:
-            if not _DTYPE.match(code) or any(not isinstance(n, int) or n < 0 for n in shape):
-                raise ValueError(f"dtype {code!r}, shape {shape!r}")
-            dtype = np.dtype(code)
-            size = math.prod(shape) * dtype.itemsize
-            if offset + size > len(raw):
-                raise ValueError("a buffer is too short")
-            arrays.append((str(name), np.frombuffer(raw, dtype, math.prod(shape), offset).reshape(shape)))
-            offset += size
-    except (ValueError, TypeError, struct.error) as error:
-        raise StoreError(f"Stored arrays cannot be read: {error}. The store is damaged.") from None
-    return arrays
-
-
-def _inflate(blob: bytes) -> bytes:
-    inflater = zlib.decompressobj()
-    try:
-        raw = inflater.decompress(blob, MAX_BLOB)
-    except zlib.error as error:
-        raise StoreError(f"Stored bytes cannot be decompressed: {error}. The store is damaged.") from None
-    if inflater.unconsumed_tail or not inflater.eof:
-        raise StoreError(f"Stored bytes are cut short, or inflate to more than {MAX_BLOB} bytes. The store is damaged.")
-    return raw
+        if "example" in arrays:
+            return Predictions(arrays["example"], arrays["target"], arrays["score"])
+        shared, score = tested(str(arrays["tested"])), score_from(arrays)
+        if len(score) != len(shared.example):
+            raise ValueError(f"{len(score)} scores of {len(shared.example)} examples")
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"Stored predictions cannot be read ({error!r}). The store is damaged.") from None
+    return dataclasses.replace(shared, score=score)
 
 
 def _finite(value: float) -> float | str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sqlite3
@@ -26,7 +27,8 @@ from graphnetz.engine.store.rows import (
     result_from_row,
     result_values,
 )
-from graphnetz.records import Cell, CellResult, Protocol, Section
+from graphnetz.records import Cell, CellResult, Predictions, Protocol, Section
+from graphnetz.records.kept import pack_shared, shared_hash, unpack_shared
 
 _CHUNK = 500
 _DONE = str(schema.FINISHED)
@@ -267,28 +269,42 @@ class Store:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def results(self, keys: Sequence[str] | None = None, *, histories: bool = True) -> Iterator[CellResult]:
+    def results(
+        self, keys: Sequence[str] | None = None, *, histories: bool = True, predictions: bool | None = None
+    ) -> Iterator[CellResult]:
         """Yield finished cells: in plan order, or in the order of ``keys``.
 
-        Without ``histories`` the compressed curves, traces and predictions are left on disk.
+        Without ``histories`` the compressed curves and traces are left on disk; ``predictions`` follow them unless
+        told otherwise.
         """
-        protocols = self._protocols()
+        wanted = (histories, histories, histories if predictions is None else predictions)
+        protocols, tested = self._protocols(), functools.cache(self._tested)
         columns = ", ".join(f"cells.{name}" for name in (*RESULT_COLUMNS, "protocol"))
-        source = "cells"
-        if histories:
-            columns += ", history, trace, predictions"
-            source += " LEFT JOIN details ON details.key = cells.key"
+        for name, there in zip(("history", "trace", "predictions"), wanted, strict=True):
+            columns += f", details.{name}" if there else ", NULL"
+        source = "cells LEFT JOIN details ON details.key = cells.key" if any(wanted) else "cells"
         statement = f"SELECT {columns} FROM {source} WHERE status IN {_DONE}"  # noqa: S608 (our own names)
         with plain_errors(self.path):
             if keys is None:
                 for row in self.db.execute(f"{statement} ORDER BY position"):
-                    yield result_from_row(row, protocols)
+                    yield result_from_row(row, protocols, tested)
                 return
             for start in range(0, len(keys), _CHUNK):
                 part = list(keys[start : start + _CHUNK])
                 marks = ",".join("?" * len(part))
                 found = {row[0]: row for row in self.db.execute(f"{statement} AND cells.key IN ({marks})", part)}
-                yield from (result_from_row(found[key], protocols) for key in part if key in found)
+                yield from (result_from_row(found[key], protocols, tested) for key in part if key in found)
+
+    def _tested(self, name: str) -> Predictions:
+        """The examples of a split, which all models that were tested on them share."""
+        rows = self._read("SELECT body FROM examples WHERE hash = ?", (name,))
+        if not rows:
+            raise StoreError(f"The store {str(self.path)!r} lacks the test examples {name!r}. The file is damaged.")
+        return unpack_shared(rows[0][0])
+
+    def predicted_bytes(self) -> int:
+        """Return how many bytes the predictions of all cells take, compressed."""
+        return int(self._read("SELECT COALESCE(SUM(LENGTH(predictions)), 0) FROM details")[0][0])
 
     def counts(self) -> Counter[str]:
         """Return the number of cells by status, ``pending`` and ``running`` included."""
@@ -370,7 +386,19 @@ def _end(db: sqlite3.Connection, result: CellResult, condition: str, *values: st
         f"WHERE key = ? AND {condition}",
         (*result_values(result), time.time(), result.key, *values),
     )
-    details = detail_values(result)
-    if cursor.rowcount == 1 and any(blob is not None for blob in details):
+    if cursor.rowcount != 1:
+        return False
+    details = detail_values(result, _file_tested(db, result.predictions))
+    if any(blob is not None for blob in details):
         db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
-    return cursor.rowcount == 1
+    return True
+
+
+def _file_tested(db: sqlite3.Connection, predictions: Predictions | None) -> str:
+    """Keep the examples of a split unless they are there already, and return their hash."""
+    if predictions is None:
+        return ""
+    name = shared_hash(predictions)
+    if not db.execute("SELECT 1 FROM examples WHERE hash = ?", (name,)).fetchone():
+        db.execute("INSERT INTO examples VALUES (?, ?)", (name, pack_shared(predictions)))
+    return name

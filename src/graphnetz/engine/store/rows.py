@@ -19,7 +19,7 @@ from graphnetz.engine.store.codec import (
     unpack_json,
     unpack_predictions,
 )
-from graphnetz.records import CellResult, Protocol
+from graphnetz.records import CellResult, Predictions, Protocol
 
 RESULT_COLUMNS = (
     "key", "task", "model", "seed", "status", "metric", "value", "greater_is_better", "metrics", "epochs",
@@ -46,22 +46,24 @@ def result_values(result: CellResult) -> tuple[Any, ...]:
     return tuple(_DUMP.get(name, _same)(getattr(result, name)) for name in SETTABLE)
 
 
-def detail_values(result: CellResult) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Compressed history, trace and predictions."""
-    return pack_history(result.history), pack_json(list(result.trace)), pack_predictions(result.predictions)
+def detail_values(result: CellResult, tested: str) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """Compressed history, trace and predictions; ``tested`` is the hash of the examples of the latter."""
+    return pack_history(result.history), pack_json(list(result.trace)), pack_predictions(result.predictions, tested)
 
 
-def result_from_row(row: Sequence[Any], protocols: Mapping[str, Protocol]) -> CellResult:
-    """Rebuild a result from `RESULT_COLUMNS` and the hash of its protocol, optionally followed by the detail blobs."""
+def result_from_row(
+    row: Sequence[Any], protocols: Mapping[str, Protocol], tested: Callable[[str], Predictions]
+) -> CellResult:
+    """Rebuild a result from `RESULT_COLUMNS`, the hash of its protocol and the detail blobs."""
     count = len(RESULT_COLUMNS)
     values = {name: _LOAD.get(name, _same)(value) for name, value in zip(RESULT_COLUMNS, row, strict=False)}
     del values["value"]
-    history, trace, predictions = row[count + 1 :] or (None, None, None)
+    history, trace, predictions = row[count + 1 :]
     return CellResult(
         **values,
         history=unpack_history(history),
         trace=tuple(unpack_json(trace) or ()),
-        predictions=unpack_predictions(predictions),
+        predictions=unpack_predictions(predictions, tested),
         protocol=protocols.get(row[count]),
     )
 

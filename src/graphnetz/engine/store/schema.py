@@ -12,7 +12,7 @@ from pathlib import Path
 from graphnetz._core.errors import StoreError
 
 APPLICATION_ID = 0x474E545A  # "GNTZ": tells our files from any other SQLite file
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 KEY_VERSION = 2
 """Edition of the content keys. A store of another one is read, not resumed: none of its cells would be found.
 
@@ -27,8 +27,11 @@ CREATE: Sequence[str] = (
     f"INSERT INTO edition VALUES ({KEY_VERSION})",  # noqa: S608 (our own number)
 )
 
-MIGRATIONS: dict[int, Sequence[str]] = {}
+MIGRATIONS: dict[int, Sequence[str]] = {1: [statement for statement in CREATE if "TABLE examples(" in statement]}
 """Statements that lead from the given version to the next one."""
+
+YOUNGER = ("edition", "examples")
+"""Tables that older stores do not have, and that readers do without."""
 
 
 @functools.cache
@@ -38,7 +41,7 @@ def _columns() -> dict[str, set[str]]:
         for statement in CREATE:
             db.execute(statement)
         tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {table: _found(db, table) for table in tables if table != "edition"}  # the first one had no such table
+        return {table: _found(db, table) for table in tables if table not in YOUNGER}
 
 
 def _found(connection: sqlite3.Connection, table: str) -> set[str]:

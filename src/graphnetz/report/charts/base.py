@@ -62,13 +62,17 @@ class Canvas:
         kind = f' class="{style}"' if style else ""
         self._parts.append(f'<text{kind} x="{px(x)}" y="{px(y)}" text-anchor="{anchor}">{html(short)}{title}</text>')
 
-    def mark(self, index: int, x: float, y: float, tip: str, *, span: tuple[float, float] | None = None) -> None:
+    def mark(
+        self, index: int, x: float, y: float, tip: str, *,
+        span: tuple[float, float] | None = None, style: str = "", shape: str = "",
+    ) -> None:  # fmt: skip
         """Draw the marker of model ``index`` with its words, and a horizontal interval when given."""
-        colour, shape = look(index)
+        colour, own = look(index)
+        kind = f"m {colour} s{index} {style}".rstrip()
         whisker = f'<path class="bar" d="M{px(span[0])} {px(y)}H{px(span[1])}"/>' if span else ""
         self._parts.append(
-            f'<g class="m {colour} s{index}"><title>{html(escape.clean(tip))}</title>{whisker}'
-            f"{shape.format(x=px(x), y=px(y))}</g>"
+            f'<g class="{kind}"><title>{html(escape.clean(tip))}</title>{whisker}'
+            f"{(shape or own).format(x=px(x), y=px(y))}</g>"
         )
 
     def svg(self) -> Markup:

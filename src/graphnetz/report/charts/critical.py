@@ -48,7 +48,7 @@ def height(ranks: RankView) -> float:
 
 def _under(ranks: RankView) -> float:
     """Where the first name stands: below the bars of the cliques."""
-    return AXIS + 20 + 11 * (max((level for _, _, level in clique_levels(ranks)), default=-1) + 1)
+    return AXIS + 20 + 11 * (max((level for _, level in clique_levels(ranks)), default=-1) + 1)
 
 
 def paint(canvas: Surface, ranks: RankView) -> None:
@@ -57,9 +57,12 @@ def paint(canvas: Surface, ranks: RankView) -> None:
     lines, under, scale = math.ceil(k / 2), _under(ranks), Scale(1, k, LEFT, RIGHT)
     _axis(canvas, scale, k)
     _ruler(canvas, scale, ranks)
-    for low, high, level in clique_levels(ranks):
+    for spans, level in clique_levels(ranks):
         y = AXIS + 12 + 11 * level
-        canvas.line(scale(low) - 4, y, scale(high) + 4, y, "clique")
+        # A thin line holds the parts of a clique together where models between them do not belong to it.
+        canvas.line(scale(spans[0][0]), y, scale(spans[-1][1]), y, "lead")
+        for low, high in spans:
+            canvas.line(scale(low) - 4, y, scale(high) + 4, y, "clique")
     for i, (model, rank) in enumerate(zip(ranks.models, ranks.mean_ranks, strict=True)):
         left = i < lines
         y = under + 22 * (i if left else k - 1 - i)

@@ -11,7 +11,7 @@ from graphnetz.records.views import CellView, Grid, TaskRow, number
 from graphnetz.report.charts.base import Canvas, Scale, frame, legend, padded, tick_text
 
 WIDTH, LEFT, RIGHT = 880.0, 190.0, 16.0
-MARK_WORDS = {"best": "best mean of the row", "tied": "cannot be told apart from the best", "": ""}
+MARK_WORDS = {"best": "best mean over shared seeds", "tied": "cannot be told apart from the best", "": ""}
 
 
 def forest_chart(grid: Grid) -> Markup:

@@ -1,10 +1,14 @@
 from graphnetz.report.plots.bars import draw_bars as draw_bars
+from graphnetz.report.plots.components import draw_components as draw_components
 from graphnetz.report.plots.critical import draw_critical_difference as draw_critical_difference
 from graphnetz.report.plots.curves import draw_history as draw_history
 from graphnetz.report.plots.curves import draw_learning_curves as draw_learning_curves
 from graphnetz.report.plots.dashboard import draw_dashboard as draw_dashboard
+from graphnetz.report.plots.dots import draw_dots as draw_dots
 from graphnetz.report.plots.forest import draw_forest as draw_forest
 from graphnetz.report.plots.generic import FIGURES as FIGURES
 from graphnetz.report.plots.generic import draw_figure as draw_figure
 from graphnetz.report.plots.pairwise import draw_pairwise_list as draw_pairwise_list
 from graphnetz.report.plots.pairwise import draw_pairwise_matrix as draw_pairwise_matrix
+from graphnetz.report.plots.profiles import draw_profiles as draw_profiles
+from graphnetz.report.plots.rank_sets import draw_rank_sets as draw_rank_sets

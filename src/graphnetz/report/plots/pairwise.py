@@ -12,7 +12,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from graphnetz._core.text import number, p_value
+from graphnetz._core.text import number
 from graphnetz.records.analysis import Comparison
 from graphnetz.report import escape
 from graphnetz.report.colours import BAND
@@ -53,7 +53,8 @@ def draw_pairwise_matrix(
         axes.set_title(escape.plot((pretty or {}).get(task, task), width=max(18, 7 * k)))
     if ax is None:
         figure.supxlabel(
-            f"upper right: difference, row minus column · lower left: adjusted p · frame: p ≤ {alpha:g}",
+            f"upper right: difference, row minus column · lower left: adjusted p · frame: p ≤ {alpha:g}, double "
+            "frame: shown for new examples as well",
             fontsize=8,
             color="#555555",
         )
@@ -76,7 +77,7 @@ def _panel(axes: Axes, pairs: Sequence[Comparison], names: list[str]) -> None:
             image[i, j] = _SIGNED(signed(diff))
         if math.isfinite(pair.p_decided):
             image[j, i] = _EVIDENCE(evidence(-math.log10(max(pair.p_decided, 1e-300))))
-        texts += [(i, j, number(diff, signed=True), pair.different), (j, i, _p(pair.p_decided), pair.different)]
+        texts += [(i, j, number(diff, signed=True), pair.different), (j, i, _p(pair), pair.different)]
     axes.imshow(image, interpolation="nearest")
     size = 7.0 if k <= 6 else 6.2
     for row, col, text, bold in texts:
@@ -101,16 +102,19 @@ def _panel(axes: Axes, pairs: Sequence[Comparison], names: list[str]) -> None:
     axes.vlines(edges, -0.5, k - 0.5, colors="white", lw=1.5)
     axes.hlines(edges, -0.5, k - 0.5, colors="white", lw=1.5)
     axes.add_collection(_frames([(col, row) for row, col, _, bold in texts if bold]))
+    far = [sorted((at[pair.a], at[pair.b])) for pair in pairs if pair.reach == "source"]
+    axes.add_collection(_frames([cell for i, j in far for cell in ((i, j), (j, i))], inset=0.06))
 
 
-def _frames(cells: Sequence[tuple[int, int]]) -> PolyCollection:
-    corner = np.array([(-0.44, -0.44), (0.44, -0.44), (0.44, 0.44), (-0.44, 0.44)])
+def _frames(cells: Sequence[tuple[int, int]], *, inset: float = 0.0) -> PolyCollection:
+    corner = (0.44 - inset) * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
     return PolyCollection([corner + cell for cell in cells], facecolors="none", edgecolors="#222222", linewidths=1.1)
 
 
-def _p(p: float) -> str:
-    if math.isnan(p):
-        return "n/a"
+def _p(pair: Comparison) -> str:
+    p = pair.p_decided
+    if math.isnan(p) or p == 0:
+        return pair.p_words
     return "<.0001" if p < 1e-4 else f"{p:.4f}".lstrip("0") if p < 0.01 else f"{p:.3f}".lstrip("0")
 
 
@@ -127,7 +131,7 @@ def draw_pairwise_list(
         return base.message("There are no two models to compare on any task.")
     figure, axes = base.own_axes(ax, width=8.4, height=0.24 * len(pairs) + 1.2)
     diff = np.array([pair.mean_diff for pair in pairs])
-    error = np.array([[pair.mean_diff - pair.shown_low, pair.shown_high - pair.mean_diff] for pair in pairs]).T.clip(
+    error = np.array([[pair.mean_diff - pair.sim_low, pair.sim_high - pair.mean_diff] for pair in pairs]).T.clip(
         min=0.0
     )
     y = np.arange(len(pairs), dtype=float)
@@ -163,15 +167,21 @@ def draw_pairwise_list(
     _task_bands(axes, pairs)
     for i, pair in enumerate(pairs):
         axes.text(
-            1.01, i, f"p = {p_value(pair.p_decided)}", transform=axes.get_yaxis_transform(), va="center", fontsize=7
-        )
+            1.01, i, _line_words(pair),
+            transform=axes.get_yaxis_transform(), va="center", fontsize=7,
+        )  # fmt: skip
     axes.set_ylim(len(pairs) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0, labelsize=7.5)
-    axes.set_xlabel("Mean difference, first minus second, with interval")
+    axes.set_xlabel("Mean difference, first minus second, with simultaneous interval · how far it is shown")
     axes.grid(True, axis="x")
     if ax is None:
         figure.legend(loc="outside upper center", ncols=2)
     return figure, axes
+
+
+def _line_words(pair: Comparison) -> str:
+    p = pair.p_words if pair.decided_by == "deterministic" else f"p = {pair.p_words}"
+    return f"{p} · {pair.reach}" if pair.reach else p
 
 
 def _task_bands(axes: Axes, pairs: Sequence[Comparison]) -> None:

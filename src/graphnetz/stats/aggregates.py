@@ -1,0 +1,214 @@
+"""Whole benchmarks in few numbers, as Agarwal et al. (2021) define them: IQM, optimality gap, profiles, improvement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from graphnetz._core.errors import UsageError
+from graphnetz.stats._common import Floats, check_share
+
+_MAX_WORK = 100_000_000  # resampled scores; above, there are no intervals
+
+
+@dataclass(frozen=True, eq=False)
+class AggregateScores:
+    """Aggregates of scores that are normalised per task, one entry per model.
+
+    Attributes
+    ----------
+    iqm, iqm_low, iqm_high
+        Mean of the middle half of all runs, with its interval.
+    gap, gap_low, gap_high
+        Optimality gap: how much runs fall short of 1 on average; what is above 1 does not make up for it.
+    taus, profiles
+        ``profiles[model, tau]``: share of runs above each score of ``taus``.
+    improvement
+        ``[i, j]``: probability that a run of i beats a run of j on a task, ties counted half, mean over tasks.
+    wins
+        ``[i, j]``: share of tasks on which the mean of i is better than that of j, ties counted half.
+    level, n_tasks, n_runs
+        Coverage of the intervals, tasks, and runs per model.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import aggregate_scores
+    >>> found = aggregate_scores([[[0.9, 1.0, 0.8, 0.9], [0.1, 0.2, 0.1, 0.0]]])
+    >>> found.iqm.round(2).tolist(), found.improvement[0].tolist()
+    ([0.9, 0.1], [0.5, 1.0])
+    """
+
+    iqm: Floats
+    iqm_low: Floats
+    iqm_high: Floats
+    gap: Floats
+    gap_low: Floats
+    gap_high: Floats
+    taus: Floats
+    profiles: Floats
+    improvement: Floats
+    wins: Floats
+    level: float
+    n_tasks: int
+    n_runs: int
+
+
+def normalise(values: npt.ArrayLike, greater_is_better: Sequence[bool]) -> Floats:
+    """Put every task on one scale: 0 is the worst and 1 the best mean of its models.
+
+    Parameters
+    ----------
+    values
+        Scores ``[task, model, seed]``, NaN where absent.
+    greater_is_better
+        One direction per task.
+
+    Returns
+    -------
+    ndarray
+        The same shape, greater is better; 0.5 where all means of a task are equal.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import normalise
+    >>> normalise([[[1.0, 3.0], [4.0, 4.0]]], [False]).tolist()
+    [[[1.5, 0.5], [0.0, 0.0]]]
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 3 or len(greater_is_better) != len(table):
+        raise UsageError(f"Scores have shape {table.shape}; pass tasks x models x seeds and one direction per task.")
+    table = np.where(np.asarray(greater_is_better)[:, None, None], table, -table)
+    means = _means(table)
+    low, high = np.nanmin(means, axis=1)[:, None, None], np.nanmax(means, axis=1)[:, None, None]
+    flat = high - low <= 1e-12 * np.maximum(np.abs(high), np.abs(low))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(flat, np.where(np.isnan(table), np.nan, 0.5), (table - low) / (high - low))
+
+
+def aggregate_scores(
+    values: npt.ArrayLike, *, level: float = 0.95, n_resamples: int = 1000, seed: int = 0
+) -> AggregateScores:
+    """Aggregate runs over tasks.
+
+    Intervals resample the seeds of every task (stratified bootstrap): they are about these tasks, not about others.
+
+    Parameters
+    ----------
+    values
+        Scores ``[task, model, seed]`` on one scale, greater is better, as `normalise` gives them. A seed is used
+        where all models have it.
+    level
+        Coverage of the intervals.
+    n_resamples, seed
+        Number and seed of the resamples.
+
+    Returns
+    -------
+    AggregateScores
+        Aggregates with intervals, profiles, probability of improvement and win rates.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import aggregate_scores
+    >>> aggregate_scores([[[0.0, 0.5], [1.0, 0.75]]]).gap.tolist()
+    [0.75, 0.125]
+    """
+    check_share(level, "level")
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 3:
+        raise UsageError(f"Scores have shape {table.shape}; pass tasks x models x seeds.")
+    rows = [task[:, np.isfinite(task).all(axis=0)] for task in table]
+    rows = [row for row in rows if row.shape[1]]
+    if not rows or not table.shape[1]:
+        raise UsageError("No task has a seed that all models finished; pass the scores of models that share seeds.")
+    runs = np.concatenate(rows, axis=1)
+    taus = np.linspace(min(0.0, runs.min()), max(1.0, runs.max()), 101)
+    profiles = np.array([(row > taus[:, None]).mean(axis=1) for row in runs])
+    means = np.array([row.mean(axis=1) for row in rows])
+    iqm, gap = (_with_interval(rows, what, level, n_resamples, seed) for what in (_iqm, _gap))
+    return AggregateScores(
+        *iqm, *gap, taus, profiles, np.mean([_improvement(row) for row in rows], axis=0),
+        np.mean([_improvement(mean[:, None]) for mean in means], axis=0), level, len(rows), runs.shape[1],
+    )  # fmt: skip
+
+
+def _means(table: Floats) -> Floats:
+    there = np.isfinite(table)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = np.where(there, table, 0.0).sum(axis=2) / there.sum(axis=2)
+    return means
+
+
+def _iqm(runs: Floats) -> Floats:
+    """Mean without the lowest and the highest quarter, along the last axis."""
+    cut = runs.shape[-1] // 4
+    part: Floats = np.sort(runs, axis=-1)[..., cut : runs.shape[-1] - cut].mean(axis=-1)
+    return part
+
+
+def _gap(runs: Floats) -> Floats:
+    short: Floats = 1 - np.minimum(runs, 1.0).mean(axis=-1)
+    return short
+
+
+def _improvement(row: Floats) -> Floats:
+    """P(run of i > run of j) + half of ties, from one task's ``[model, seed]``."""
+    ordered = np.sort(row, axis=1)
+    out = np.empty((len(row), len(row)))
+    for j, other in enumerate(ordered):
+        below = np.searchsorted(other, row, side="left") + np.searchsorted(other, row, side="right")
+        out[:, j] = below.mean(axis=1) / (2 * other.size)
+    return out
+
+
+def _with_interval(
+    rows: Sequence[Floats], what: Callable[[Floats], Floats], level: float, n_resamples: int, seed: int
+) -> tuple[Floats, Floats, Floats]:
+    runs = np.concatenate(rows, axis=1)
+    k, total = runs.shape
+    value, nothing = what(runs), np.full(k, np.nan)
+    if k * total * n_resamples > _MAX_WORK or min(row.shape[1] for row in rows) < 2:
+        return value, nothing, nothing
+    rng = np.random.default_rng(seed)
+    starts = np.cumsum([0, *(row.shape[1] for row in rows)])
+    picks = np.concatenate(
+        [
+            start + rng.integers(row.shape[1], size=(n_resamples, row.shape[1]))
+            for start, row in zip(starts, rows, strict=False)
+        ],
+        axis=1,
+    )
+    drawn = np.array([what(model[picks]) for model in runs])
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=1)
+    return value, low, high
+
+
+def pareto_front(scores: npt.ArrayLike, costs: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Say which models no other beats in both score and cost.
+
+    Parameters
+    ----------
+    scores
+        Greater is better.
+    costs
+        Smaller is better.
+
+    Returns
+    -------
+    ndarray
+        One flag per model; False where score or cost is NaN.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import pareto_front
+    >>> pareto_front([0.9, 0.8, 0.7], [10.0, 1.0, 2.0]).tolist()
+    [True, True, False]
+    """
+    x, y = np.asarray(scores, dtype=np.float64), np.asarray(costs, dtype=np.float64)
+    at_least = (x[:, None] >= x) & (y[:, None] <= y)
+    beaten = (at_least & ((x[:, None] > x) | (y[:, None] < y))).any(axis=0)
+    front: npt.NDArray[np.bool_] = ~beaten & np.isfinite(x) & np.isfinite(y)
+    return front

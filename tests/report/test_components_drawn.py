@@ -1,0 +1,44 @@
+"""The picture of shares: as figure and as SVG of the page, readable with twelve tasks."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from graphnetz.records import Components
+from graphnetz.report.charts import components_chart
+from graphnetz.report.plots import draw_components
+
+
+def shares(task="cora", **changes):
+    given = {"seed_share": 0.2, "split_share": 0.0, "example_share": 0.7, "rest_share": 0.1} | changes
+    return Components(task, "GCN", "<MLP>", **given)
+
+
+def test_every_comparison_is_one_whole_bar_in_both_pictures():
+    found = [shares(f"task {i}", example_share=0.6, split_share=0.1) for i in range(12)]
+    figure, axes = draw_components(found)
+    ends = [bar.get_x() + bar.get_width() for bar in axes.patches[-12:]]
+    assert ends == pytest.approx([1.0] * 12)
+    assert len(axes.get_yticklabels()) == 12
+    assert figure.get_figheight() > 4
+    svg = str(components_chart(found))
+    assert "&lt;MLP&gt;" in svg
+    assert "<MLP>" not in svg
+    widths = [float(w) for w in re.findall(r'class="share c\d" x="[\d.]+" y="[\d.]+" width="([\d.]+)"', svg)]
+    assert len(widths) == 48
+    assert sum(widths) == pytest.approx(12 * 604, rel=1e-3)
+
+
+def test_without_components_nothing_is_drawn_and_the_reason_is_said():
+    none = Components("cora", "GCN", "MLP", reason="predictions were not kept")
+    assert components_chart([none]) is None
+    _, axes = draw_components([none])
+    assert axes.texts[0].get_text() == "predictions were not kept"
+
+
+def test_long_names_lose_letters_and_not_a_model():
+    found = [replace(shares("digits_superpixels"), a="GraphSAGE", b="GraphTransformer")]
+    _, axes = draw_components(found)
+    assert axes.get_yticklabels()[0].get_text() == "digits_superpixels\nGraphSAGE − GraphTransformer"
+    assert "GraphSAGE − Grap…rmer" in str(components_chart(found))
