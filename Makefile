@@ -94,7 +94,7 @@ golden: install
 	$(BIN)/python -m pytest -m golden --timeout 14400 $(PYTEST_ARGS)
 
 calibrate: install
-	$(BIN)/python benchmarks/calibrate.py
+	$(BIN)/python benchmarks/calibrate.py $(CALIBRATE_ARGS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-minimum build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

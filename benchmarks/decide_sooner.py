@@ -116,7 +116,7 @@ def row(auto, fixed, rule) -> dict:
         "b": auto.b,
         "auto": a.decision,
         "fixed": f.decision,
-        "seeds": rule.looks[a.look - 1],
+        "seeds": a.seeds,
         "difference": round(a.mean_diff, 6),
         "difference_of_fixed_seeds": round(f.mean_diff, 6),
         "agrees": bool(a.decision != "undecided" and agrees),

@@ -11,15 +11,19 @@ import numpy as np
 from scipy import special
 
 from graphnetz._core.registry import Registry
+from graphnetz.records.seed_rule import ANYTIME_FIRST, FIRST_LOOK, SeedRule
 from graphnetz.stats._common import Bools, Floats, variance_factor
-from graphnetz.stats.boundaries import nominal_levels
+from graphnetz.stats.boundaries import nominal_levels, unit_means
 from graphnetz.stats.corrections import CORRECTIONS
+from graphnetz.stats.futility import sign_flip_p
 from graphnetz.stats.sequential import FamilyState
 
 NoiseSampler = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
 NOISE: Registry[NoiseSampler] = Registry("noise")
 """Noise of scores ``[family, model, seed]`` with mean 0 and deviation near 1, by name."""
+
+FIRST_LOOKS = {"auto": FIRST_LOOK, "anytime": ANYTIME_FIRST}
 
 UNIT = 0.005  # deviation of one model's scores over seeds
 
@@ -57,6 +61,40 @@ def _tied(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     return noise * math.sqrt(2.0)
 
 
+@NOISE.register("t3")
+def _t3(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    return rng.standard_t(3, size=shape) / math.sqrt(3.0)
+
+
+@NOISE.register("heteroscedastic")
+def _heteroscedastic(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Deviations from 1 for the first model to 10 for the last."""
+    return rng.normal(size=shape) * np.geomspace(1.0, 10.0, shape[1])[:, None]
+
+
+@NOISE.register("50 items")
+def _items(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Accuracies on 50 test items, 80 % right."""
+    return (rng.binomial(50, 0.8, size=shape) - 40.0) / math.sqrt(8.0)
+
+
+@NOISE.register("lognormal")
+def _lognormal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """One model lognormal with shape 0.5, the others normal."""
+    noise = rng.normal(size=shape)
+    skewed = np.exp(0.5 * rng.normal(size=noise[:, 0].shape))
+    noise[:, 0] = (skewed - math.exp(0.125)) / math.sqrt((math.exp(0.25) - 1.0) * math.exp(0.25))
+    return noise
+
+
+@NOISE.register("collapse")
+def _collapse(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """One model falls to chance in 1 of 20 runs; claims are about runs without collapse, so the others are the null."""
+    noise = rng.normal(size=shape)
+    noise[:, 0] -= 60.0 * (rng.random(noise[:, 0].shape) < 0.05)
+    return noise
+
+
 @dataclass(frozen=True)
 class SequentialRates:
     """What an adaptive benchmark did, averaged over simulated tasks.
@@ -88,6 +126,9 @@ def sequential_rates(
     spending: str = "obrien_fleming",
     correlation: float = 0.0,
     futility: float = 0.0,
+    splits: int = 0,
+    split_share: float = 0.5,
+    aware: bool = True,
     tasks: int = 10,
     benchmarks: int = 200,
     seed: int = 0,
@@ -98,15 +139,17 @@ def sequential_rates(
     equal means is a true null of "different"; a pair ``margin`` or more apart is a true null of
     "equivalent". ``correlation`` is the share of the
     variance of a difference that all seeds have in common (random splits of one dataset), ``futility``
-    the chance below which a comparison is given up.
+    the chance below which a comparison is given up. With ``splits``, seeds take fixed splits in turn, which have
+    ``split_share`` of the variance; unless ``aware``, the rule takes them for seeds.
     """
     rng = np.random.default_rng([seed, tasks, len(offsets)])
     parts = []
     step = max(1, 1_500_000 // (tasks * len(offsets) ** 2 * looks[-1]))
     for start in range(0, benchmarks, step):
         families = min(step, benchmarks - start) * tasks
-        d = _differences(noise, families, offsets, looks[-1], correlation, rng)
-        parts.append(_run(d, offsets, looks, margin, alpha, spending, correlation, futility))
+        d = _differences(noise, families, offsets, looks[-1], correlation, rng, splits, split_share)
+        state = FamilyState(families, d.shape[1], looks, alpha, spending, splits=splits if aware else 0)
+        parts.append(_run(state, d, offsets, margin, correlation, futility))
     false_different, false_equivalent, decided, cells, right, miss = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
@@ -154,21 +197,27 @@ def peeking_rates(
 
 def look_p(d: Floats, n: int, test_ratio: float, margin: float) -> tuple[Floats, Floats]:
     """Two-sided t p and equivalence p of the first ``n`` seeds, along the last axis."""
-    seen = d[..., :n]
+    return unit_p(d[..., :n], test_ratio, margin)
+
+
+def unit_p(seen: Floats, test_ratio: float, margin: float) -> tuple[Floats, Floats]:
+    """The same for all units given."""
+    n = seen.shape[-1]
     mean = seen.mean(axis=-1)
     error = seen.std(axis=-1, ddof=1) * math.sqrt(variance_factor(n, test_ratio))
     varies = error > 1e-14
     with np.errstate(invalid="ignore", divide="ignore"):
         p = 2 * special.stdtr(n - 1, -np.abs(mean) / error)
         p_equivalence = special.stdtr(n - 1, (np.abs(mean) - margin) / error)
-    return np.where(varies, p, np.nan), np.where(varies, p_equivalence, np.nan)
+    same, flip = np.abs(mean) < 1e-12, sign_flip_p(n)
+    constant = np.where(same, 0.0, np.where(np.abs(mean) < margin, flip / 2, 1.0))
+    return np.where(varies, p, np.where(same, 1.0, flip)), np.where(varies, p_equivalence, constant)
 
 
-def _facts(d: Floats, n: int) -> tuple[Floats, Floats, Floats]:
-    """Mean, standard deviation and number of the first ``n`` seeds."""
-    seen = d[..., :n]
+def unit_facts(seen: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean, standard deviation and number of units."""
     sd = seen.std(axis=-1, ddof=1)
-    return seen.mean(axis=-1), np.where(sd > 1e-14, sd, 0.0), np.full(sd.shape, float(n))
+    return seen.mean(axis=-1), np.where(sd > 1e-14, sd, 0.0), np.full(sd.shape, float(seen.shape[-1]))
 
 
 def _differences(
@@ -178,11 +227,16 @@ def _differences(
     seeds: int,
     correlation: float,
     rng: np.random.Generator,
+    splits: int = 0,
+    split_share: float = 0.0,
 ) -> Floats:
     models = len(offsets)
     scores = NOISE[noise](rng, (families, models, seeds)) * math.sqrt(1 - correlation)
     if correlation:
         scores = scores + rng.normal(size=(families, models, 1)) * math.sqrt(correlation)
+    if splits:
+        fixed = rng.normal(size=(families, models, splits)) * math.sqrt(split_share)
+        scores = scores * math.sqrt(1 - split_share) + fixed[:, :, np.arange(seeds) % splits]
     scores = UNIT * scores + np.array(offsets)[:, None]
     first, second = zip(*combinations(range(models), 2), strict=True)
     d: Floats = scores[:, list(first)] - scores[:, list(second)]
@@ -190,31 +244,25 @@ def _differences(
 
 
 def _run(
-    d: Floats,
-    offsets: tuple[float, ...],
-    looks: tuple[int, ...],
-    margin: float,
-    alpha: float,
-    spending: str,
-    correlation: float,
-    futility: float,
+    state: FamilyState, d: Floats, offsets: tuple[float, ...], margin: float, correlation: float, futility: float
 ) -> tuple[Floats, ...]:
     families, m, _ = d.shape
+    looks = state.plan
     pairs = list(combinations(range(len(offsets)), 2))
     truth = np.array([offsets[i] - offsets[j] for i, j in pairs])
     ratio = correlation / (1 - correlation)
-    state = FamilyState(families, m, looks, alpha, spending)
     used = np.full((families, m), looks[-1])
     miss = np.zeros((families, m), dtype=np.bool_)
     for look, n in enumerate(looks):
         open_ = state.open
-        p, p_equivalence = look_p(d, n, ratio, margin)
+        seen = unit_means(d[..., :n], state.splits)
+        p, p_equivalence = unit_p(seen, ratio, margin)
         state.read(look, p, p_equivalence)
-        state.give_up(look, *_facts(d, n), np.array(margin), np.array(ratio), futility)
+        state.give_up(look, *unit_facts(seen), np.array(margin), np.array(ratio), futility)
         closing = open_ & ~state.open
         used[closing] = n
         # The interval of alpha / m at the stop misses exactly when the shifted test rejects the truth.
-        shifted, _ = look_p(d - truth[:, None], n, ratio, math.nan)
+        shifted, _ = unit_p(seen - truth[:, None], ratio, math.nan)
         stopping = closing | (open_ & (look == len(looks) - 1))
         miss |= stopping & (np.nan_to_num(shifted, nan=1.0) <= state.levels[look, -1])
     equal, apart = np.abs(truth) < 1e-12, np.abs(truth) >= margin - 1e-12
@@ -229,3 +277,26 @@ def _run(
     right = (closed & ~wrong).mean(axis=1)
     columns = (false_different, false_equivalent, closed.mean(axis=1), cells, right, miss.any(axis=1))
     return tuple(np.asarray(column, dtype=np.float64) for column in columns)
+
+
+SITUATIONS = ("normal", "t3", "heteroscedastic", "50 items", "lognormal", "collapse")
+EDGE = (0.0, 0.0, 0.01, 0.01, 0.01)
+
+
+def false_decisions(mode: str, *, benchmarks: int = 1000) -> dict[str, SequentialRates]:
+    """Table of ``seeds="auto"`` or ``"anytime"``: all models equal, and six of ten pairs exactly one margin apart."""
+    rule = SeedRule(0.01, mode=mode, first_look=FIRST_LOOKS[mode])
+    given = {"looks": rule.looks, "spending": rule.levels, "futility": rule.futility, "benchmarks": benchmarks}
+    null = {f"{name}, equal": sequential_rates(name, margin=math.nan, **given) for name in SITUATIONS}
+    return null | {f"{name}, one margin apart": sequential_rates(name, offsets=EDGE, **given) for name in SITUATIONS}
+
+
+def fold_decisions(mode: str, *, splits: int = 5, benchmarks: int = 1000) -> dict[str, SequentialRates]:
+    """Table of 30 seeds on a few fixed splits, for shares of the variance that belong to the splits."""
+    rule = SeedRule(0.01, mode=mode, first_look=FIRST_LOOKS[mode])
+    given = {"looks": rule.looks_of(splits), "spending": rule.levels, "futility": rule.futility, "splits": splits}
+    shares = {f"{share:.0%} of the variance": share for share in (0.0, 0.5, 0.8)}
+    return {
+        name: sequential_rates(margin=math.nan, split_share=share, benchmarks=benchmarks, **given)
+        for name, share in shares.items()
+    }
