@@ -19,7 +19,7 @@ from graphnetz.report import BenchmarkReport
 
 FILES = {
     "results.json", "provenance.json", "summary.csv", "summary.md", "pairwise.csv", "pairwise_both.csv", "costs.csv",
-    "results.tex", "pairwise.tex", "report.html",
+    "results.tex", "pairwise.tex", "report.html", "digest.json",
 }  # fmt: skip
 FIGURES = (
     "dashboard",

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -67,6 +68,7 @@ def with_aliases(arguments: list[str]) -> list[str]:
 def run_app(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; users see sentences, not tracebacks."""
     load_commands()
+    shown, warnings.showwarning = warnings.showwarning, _show_warning
     try:
         code = app(args=with_aliases(list(sys.argv[1:] if arguments is None else arguments)), standalone_mode=False)
         if code == INTERRUPTED:  # newer versions of typer turn Ctrl-C into this value
@@ -90,6 +92,16 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
             raise
         say(f"{error.format_message()} See 'graphnetz --help'.")
         return WRONG_USAGE
+    finally:
+        warnings.showwarning = shown
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Warnings of ours are sentences; those of others keep the line that they come from."""
+    if category.__module__.startswith("graphnetz."):
+        say(str(message))
+    else:
+        say(warnings.formatwarning(message, category, *place[:2]).rstrip())
 
 
 _current_folder: list[str] = []

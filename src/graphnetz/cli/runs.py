@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +14,7 @@ from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
 
 if TYPE_CHECKING:
+    from graphnetz.engine.store import Store
     from graphnetz.report import BenchmarkReport
     from graphnetz.report.compare_runs import RunComparison
 
@@ -80,9 +83,16 @@ def merge(
 
     _new_folder(out)
     merged = merge_reports(_reports(runs), names=_labels(runs))
-    _merge_stores([run for run in runs if (run / "store.sqlite").is_file()], out)
-    _keep_settings(runs, out)
-    merged.write(out)
+    stored = [run for run in runs if (run / "store.sqlite").is_file()]
+    # A store beside a report must hold all of its cells; without some of them it would contradict it.
+    with _merged_store(stored if len(stored) == len(runs) else [], out) as store:
+        _keep_settings(runs, out)
+        if store is not None:
+            store.publish([result.key for result in merged.results], done=False)
+        merged.write(out)
+        if store is not None:
+            store.publish([result.key for result in merged.results], done=True)
+            store.checkpoint_to_one_file()
     if as_json:
         print(merged.to_json(histories=False), end="")
     else:
@@ -101,21 +111,27 @@ def _keep_settings(runs: list[Path], out: Path) -> None:
             write_file(out / "parts" / f"{slug(label)}.toml", text)
 
 
-def _merge_stores(runs: list[Path], out: Path) -> None:
+@contextmanager
+def _merged_store(runs: list[Path], out: Path) -> Iterator[Store | None]:
+    """One store with the cells of all runs; where one failed and another did not, with the one that did not."""
     from graphnetz.engine.store import Store
 
     if not runs:
+        yield None
         return
     with Store.create(out) as target:
+        for ok in (True, False):
+            for run in runs:
+                with Store.open(run, readonly=True) as source:
+                    target.plan(source.cells())
+                    target.adopt(result for result in source.results() if result.ok == ok)
         for run in runs:
             with Store.open(run, readonly=True) as source:
-                target.plan(source.cells())
-                target.adopt(source.results())
                 for key, body in source.read_environments().items():
                     target.write_environment(key, body)
                 for section in source.read_sections():
                     target.write_section(section)
-        target.checkpoint_to_one_file()
+        yield target
 
 
 @app.command()

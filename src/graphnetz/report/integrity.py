@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from graphnetz._core.errors import IntegrityError
+from graphnetz._core.errors import IntegrityError, NoDigestsWarning
 from graphnetz._core.paths import write_file
 from graphnetz.records import CellResult
 from graphnetz.records.digests import root_digest
@@ -29,10 +29,6 @@ _NAME = re.compile(r"^(?:(?:figures|examples)/)?[A-Za-z0-9_+-][A-Za-z0-9._+-]*$"
 _ADVICE = "Restore it from a copy, or remove it and write the report again."
 
 Place = tuple[str, str, int]
-
-
-class NoDigestsWarning(UserWarning):
-    """A file from before there were digests was read."""
 
 
 def file_digest(path: Path) -> str:
@@ -121,7 +117,7 @@ def check_beside(path: Path, digests: Mapping[Place, str], root: str, results: S
                 f"{str(path)!r} disagrees with the store beside it: {why}. The store is what counts: remove "
                 f"{path.name} and write it again with graphnetz report, or finish the run with graphnetz resume."
             )
-    if not root:
+    elif not root:
         warnings.warn(f"{str(path)!r} has no digests: nothing can be checked.", NoDigestsWarning, stacklevel=4)
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from graphnetz._core.errors import IntegrityError, StoreError
+from graphnetz._core.errors import IntegrityError, NoDigestsWarning, StoreError
 from graphnetz.engine.store import schema, seal
 from graphnetz.engine.store.codec import dump_json
 from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
@@ -143,6 +144,9 @@ class Store:
                 schema.prepare(db, name=str(self.path))
             schema.check(db, name=str(self.path))
             self.sealed = seal.verify(db, name=str(self.path))
+            if not self.sealed:
+                words = f"The store {str(self.path)!r} has no digests: nothing can be checked."
+                warnings.warn(words, NoDigestsWarning, stacklevel=4)
         except BaseException:
             db.close()
             raise

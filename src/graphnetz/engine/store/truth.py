@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from graphnetz.analysis.registration import Registered
 from graphnetz.engine.store.database import Store
 from graphnetz.records import CellResult
 
@@ -44,6 +45,19 @@ def disagreement(folder: Path, digests: Mapping[Place, str], root: str, results:
     if root and roots and root not in roots:
         return f"cells are missing or were added: the {len(results)} that it shows are not those of the last report"
     return ""
+
+
+def registered(store: Store, shown: int) -> Registered | None:
+    """Return the plan of a store, with what was evaluated beside the ``shown`` cells; None where there is none."""
+    meta = store.read_meta()
+    kept = meta.get("analysis_plan")
+    if not kept:
+        return None
+    finished = sum(count for status, count in store.counts().items() if status not in ("pending", "running"))
+    return Registered(
+        kept["plan"], kept["hash"], late=int(meta.get("plan_came_late", 0)), other_cells=finished - shown,
+        evaluated_again=int(meta.get("evaluated_again", 0)),
+    )  # fmt: skip
 
 
 def _same(one: CellResult, other: CellResult) -> bool:
