@@ -44,7 +44,7 @@ def root(
 
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
-    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs, select  # noqa: F401
+    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs, select, verify  # noqa: F401
 
 
 DEFAULTS = {
