@@ -240,7 +240,9 @@ def without_plan(hashes: Sequence[str]) -> Section:
     """The section of cells that no plan is at hand for: merged from several, or from before plans travelled along."""
     short = ", ".join(sorted({name[:16] for name in hashes}))
     many = len(set(hashes)) > 1
-    words = f"These cells were planned in {len(set(hashes))} plans ({short})" if many else f"The plan ({short}) is not here"
+    words = (
+        f"These cells were planned in {len(set(hashes))} plans ({short})" if many else f"The plan ({short}) is not here"
+    )
     verdict = f"{words}, so that what is read cannot be held against {'one' if many else 'it'}."
     return Section(SECTION, TITLE, verdict, level="warning", extra={"hashes": sorted(set(hashes))})
 

@@ -12,9 +12,10 @@ from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz._core.grouping import grouped
 from graphnetz.metrics import label_of, lookup
 from graphnetz.records import CellResult, ScoreTable
-from graphnetz.records.cells import public_error as public_error
 from graphnetz.records.analysis import Histories
+from graphnetz.records.cells import public_error as public_error
 from graphnetz.records.task_info import TaskInfo
+
 
 def model_names(histories: Histories, given: Sequence[str]) -> tuple[str, ...]:
     """Models in their given order, then in order of first appearance."""

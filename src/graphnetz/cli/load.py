@@ -56,8 +56,8 @@ def load_report(source: Path, *, replication: str | None = None) -> BenchmarkRep
 def live_report(folder: Path) -> BenchmarkReport:
     """Return a report of the cells that are finished so far."""
     from graphnetz.engine.store import Store
-    from graphnetz.records import recorded_protocols
     from graphnetz.engine.store.truth import registered
+    from graphnetz.records import recorded_protocols
     from graphnetz.report import BenchmarkReport, TaskInfo
     from graphnetz.report.sections import combine, planned_and_read, read_sections
 

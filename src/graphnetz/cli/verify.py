@@ -34,7 +34,8 @@ def submit(
     cells = sum(len(seeds) for models in digests["cells"].values() for seeds in models.values())
     data = {"bundle": str(made), "bytes": made.stat().st_size, "cells": cells, "root": digests["root"],
             "signed": sign is not None}  # fmt: skip
-    words = f"{made}: {counted(cells, 'cell')}, digest of the run {digests['root'][:16]}. Check it with: graphnetz verify {made}"
+    words = f"{made}: {counted(cells, 'cell')}, digest of the run {digests['root'][:16]}."
+    words += f" Check it with: graphnetz verify {made}"
     return answer(as_json, lambda: data, lambda: print(words))
 
 

@@ -42,7 +42,9 @@ class NotPossibleError(Exception):
     """Why a metric cannot be computed from what was kept."""
 
 
-def rescore(result: CellResult, kept: Predictions | None, tied: Callable[[str], bool] = lambda _: False) -> list[Rescored]:
+def rescore(
+    result: CellResult, kept: Predictions | None, tied: Callable[[str], bool] = lambda _: False
+) -> list[Rescored]:
     """Compute the metrics of a cell again.
 
     Parameters

@@ -33,6 +33,7 @@ SHARE, RELATIVE = 0.02, 0.05
 """Across processors and versions: how far a share may lie apart, and how far, relative to itself, any other metric."""
 
 Train = Callable[[BenchmarkReport, Sequence[CellResult], Path, Mapping[str, float]], list[Reproduced]]
+Known = Callable[[BenchmarkReport], Mapping[tuple[str, str], str]]
 
 
 @dataclass
@@ -117,14 +118,16 @@ def verify(
                 _look_at_signature(found, folder, bundle, Path(signer))
             report = _look_at_digests(found, folder)
             kept = _look_at_predictions(found, folder, report)
-            known = _known(report)
+            tied = _ties()
             for result in report.results:
-                found.rescored += rescore(result, kept.get((result.task, result.model, result.seed)), known)
+                found.rescored += rescore(result, kept.get((result.task, result.model, result.seed)), tied)
             _say_rescored(found)
             if retrain:
                 ready = _with_environments(report, folder, bundle)
-                again = train or (lambda *given: train_again(*given[:3], tolerance=given[3], root=root, workers=workers))
-                _look_at_sample(found, ready, folder, retrain, tasks, models, draw, again)
+                again = train or (
+                    lambda *given: train_again(*given[:3], tolerance=given[3], root=root, workers=workers)
+                )
+                check_sample(found, ready, folder, retrain=retrain, train=again, tasks=tasks, models=models, draw=draw)
     except IntegrityError as error:
         found.wrong.append(str(error))
     return found
@@ -142,7 +145,9 @@ def _look_at_signature(found: Verified, folder: Path, bundle: Mapping[str, Any] 
 def _look_at_digests(found: Verified, folder: Path) -> BenchmarkReport:
     """Hold every file against its digest; the report is read and held against the store on the way."""
     if not (folder / "results.json").is_file():
-        raise UsageError(f"There is no finished run in {str(folder)!r} (no results.json). Finish it with graphnetz resume.")
+        raise UsageError(
+            f"There is no finished run in {str(folder)!r} (no results.json). Finish it with graphnetz resume."
+        )
     report = BenchmarkReport.from_json(folder / "results.json")
     found.cells = len(report.results)
     digests = read_digests(folder)
@@ -180,7 +185,7 @@ def _look_at_predictions(
     return out
 
 
-def _known(report: BenchmarkReport) -> Callable[[str], bool]:
+def _ties() -> Callable[[str], bool]:
     """Whether a model gives the mean of answers that it cannot choose between."""
     tied: dict[str, bool] = {}
 
@@ -203,7 +208,9 @@ def _say_rescored(found: Verified) -> None:
         for row in found.rescored
         if row.verdict == "differs"
     ]
-    found.notes.append(f"{count['agrees']} of {counted(len(found.rescored), 'metric value')} follow from the predictions.")
+    found.notes.append(
+        f"{count['agrees']} of {counted(len(found.rescored), 'metric value')} follow from the predictions."
+    )
     reasons = Counter(row.reason for row in found.rescored if row.verdict == "not possible")
     found.notes += [f"{counted(n, 'metric value')} could not be rescored: {why}." for why, n in reasons.most_common()]
 
@@ -222,14 +229,29 @@ def _with_environments(report: BenchmarkReport, folder: Path, bundle: Mapping[st
     return replace(report, results=results)
 
 
-def _look_at_sample(
-    found: Verified, report: BenchmarkReport, folder: Path, retrain: int, tasks: Sequence[str], models: Sequence[str],
-    draw: int | None, train: Train,
+def check_sample(
+    found: Verified, report: BenchmarkReport, folder: Path, *, retrain: int, train: Train, tasks: Sequence[str] = (),
+    models: Sequence[str] = (), draw: int | None = None, known: Known = lambda report: known_here(report)[2],
 ) -> None:  # fmt: skip
+    """Train a random sample of the cells of a report again, and add to ``found`` what that says of all of them.
+
+    Parameters
+    ----------
+    found
+        Where sentences go.
+    report, folder
+        The run, and where it lies.
+    retrain, tasks, models, draw
+        As in `verify`.
+    train
+        Trains cells again and compares them.
+    known
+        Says which tasks and models are not known here, with the reason.
+    """
     for names, kind, there in ((tasks, "task", report.scores.tasks), (models, "model", report.scores.models)):
         if stray := [name for name in names if name not in there]:
             raise unknown_name(kind, stray[0], there)
-    _, _, reasons = known_here(report)
+    reasons = known(report)
     chosen = [r for r in report.results if (not tasks or r.task in tasks) and (not models or r.model in models)]
     unknown = Counter(
         reasons.get(("task", r.task)) or reasons.get(("model", r.model)) for r in chosen if r.ok

@@ -165,8 +165,8 @@ def load(source: str | Path) -> dict[str, Any]:
 
 def _changed(name: str, what: str) -> IntegrityError:
     return IntegrityError(
-        f"{name} is not as it was written: {what}. Restore it from a copy; where its store lies beside it, remove it and "
-        "write it again with graphnetz report."
+        f"{name} is not as it was written: {what}. Restore it from a copy; where its store lies beside it, remove it "
+        "and write it again with graphnetz report."
     )
 
 
