@@ -232,8 +232,10 @@ def registered_in(section: Section) -> Registered | None:
     plan, unshown = extra.get("plan"), extra.get("unshown_evaluations")
     if not isinstance(plan, Mapping) or not isinstance(unshown, Mapping) or not isinstance(extra.get("hash"), str):
         return None
-    counts = {name: int(unshown.get(name, 0)) for name in ("other_cells", "evaluated_again")}
-    return Registered(plan, extra["hash"], int(extra.get("late", 0)), **counts)
+    return Registered(
+        plan, extra["hash"], int(extra.get("late", 0)), int(unshown.get("other_cells", 0)),
+        int(unshown.get("evaluated_again", 0)),
+    )  # fmt: skip
 
 
 def without_plan(hashes: Sequence[str]) -> Section:

@@ -8,7 +8,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -96,12 +96,15 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = shown
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+    line: str | None = None,
+) -> None:  # fmt: skip
     """Warnings of ours are sentences; those of others keep the line that they come from."""
     if category.__module__.startswith("graphnetz."):
         say(str(message))
     else:
-        say(warnings.formatwarning(message, category, *place[:2]).rstrip())
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
 
 _current_folder: list[str] = []

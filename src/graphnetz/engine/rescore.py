@@ -73,8 +73,8 @@ def rescore(
         head = (result.task, result.model, result.seed, metric, published)
         try:
             now = _value(metric, result, kept)
-        except NotPossibleError as why:
-            out.append(Rescored(*head, math.nan, "not possible", str(why)))
+        except NotPossibleError as error:
+            out.append(Rescored(*head, math.nan, "not possible", str(error)))
             continue
         same = now == published or (math.isnan(now) and math.isnan(published))
         if same or abs(now - published) <= TOLERANCE * max(1.0, abs(published)):
@@ -115,7 +115,7 @@ def _value(metric: str, result: CellResult, kept: Predictions | None) -> float:
 
 
 def _one_hot(classes: npt.NDArray[Any], count: int) -> npt.NDArray[np.float64]:
-    return np.eye(max(count, 2))[classes]
+    return np.asarray(np.eye(max(count, 2))[classes], dtype=np.float64)
 
 
 def _of_nodes_and_graphs(compute: Callable[[Any, Any], float], kept: Predictions) -> float:
@@ -133,8 +133,8 @@ def _doubt(key: str, result: CellResult, kept: Predictions | None, tied: Callabl
     """Why a difference proves nothing: equal answers, of which the cell was given the mean."""
     if tied(result.model):
         return "the score is the expectation over answers that the model cannot choose between"
-    score = np.asarray(kept.score) if kept is not None else np.empty(0)
-    if key in RANKED or key.startswith("hits@"):
+    if kept is not None and (key in RANKED or key.startswith("hits@")):
+        score: npt.NDArray[Any] = np.asarray(kept.score)
         value = positive_score(score) if score.ndim == 1 or score.shape[1] <= 2 else score.max(axis=1)
         if len(np.unique(value)) < len(value):
             return "scores are equal at the precision that was kept"

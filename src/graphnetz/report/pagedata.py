@@ -67,7 +67,7 @@ def _absent(analysis: Analysis) -> tuple[tuple[str, str, str], ...]:
 def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     table = analysis.scores
     done, failed = int(np.isfinite(table.values).sum()), len(analysis.facts.failures)
-    there = {seed for seed, found in zip(table.seeds, np.isfinite(table.values).any(axis=(0, 1)), strict=True) if found}
+    there = {seed for i, seed in enumerate(table.seeds) if np.isfinite(table.values[:, :, i]).any()}
     there |= {result.seed for result in analysis.facts.failures}
     return (
         ("Tasks", str(len(table.tasks))),
