@@ -17,6 +17,7 @@ from graphnetz.records.diagnostics import KINDS, Diagnostic, PairDiagnostic, Rat
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.records.views import DotPanel, DotRow
 from graphnetz.stats import diagnostics as stats
+from graphnetz.stats._common import complete_rows
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[str, str]
@@ -179,16 +180,26 @@ def diagnose_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, task: str = "", a: str 
     >>> found.skew, found.testable
     (1, False)
     """
-    p, q = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    d = _finite(p - q)
-    mean = float(d.mean()) if d.size else math.nan
-    robust, side = stats.robust_test(p, q), stats.skewed(d)
-    against = side * mean < 0
-    reason = "the differences have a long tail against the claim" if against else ""
-    return PairDiagnostic(
-        task, a, b, d.size, mean, robust.median, robust.iqm, robust.p, side, stats.ties(p, q), stats.outliers(d),
-        not against, reason,
-    )  # fmt: skip
+    rows = (np.asarray(side, dtype=np.float64)[None] for side in (x, y))
+    return diagnose_pairs(*rows, task=task, pairs=[(a, b)])[0]
+
+
+def diagnose_pairs(x: Floats, y: Floats, *, task: str, pairs: Sequence[Pair]) -> list[PairDiagnostic]:
+    """`diagnose_pair` of every row of two tables, pairs x seeds; ``pairs`` are their names."""
+    robust, same = stats.robust_rows(x, y), stats.tie_rows(x, y)
+    out: dict[int, PairDiagnostic] = {}
+    for at, p, q in complete_rows(x, y):
+        d = p - q
+        mean = d.mean(axis=1) if d.shape[1] else np.full(len(d), math.nan)
+        shapes = zip(at.tolist(), mean.tolist(), stats.skewed_rows(d), stats.outlier_rows(d), strict=True)
+        for i, middle, skew, far in shapes:
+            against = int(skew) * middle < 0
+            reason = "the differences have a long tail against the claim" if against else ""
+            out[i] = PairDiagnostic(
+                task, *pairs[i], d.shape[1], middle, robust[i].median, robust[i].iqm, robust[i].p, int(skew), same[i],
+                tuple(np.flatnonzero(far).tolist()), not against, reason,
+            )  # fmt: skip
+    return [out[i] for i in range(len(out))]
 
 
 def failure_rates(table: ScoreTable, failures: Sequence[CellResult]) -> dict[Pair, Rate]:
