@@ -98,14 +98,17 @@ def collapse(
     return tuple(int(i) for i in at[low])
 
 
-def collapsed_rows(x: Floats, chance: float = math.nan, *, floor: float = 0.0) -> Bools:
-    """`collapse` of every row along the last axis, higher is better; rows are complete."""
+def collapsed_rows(x: Floats, chance: float | Floats = math.nan, *, floor: float | Floats = 0.0) -> Bools:
+    """`collapse` of every row along the last axis, higher is better; rows are complete.
+
+    Chance is known for all rows or for none; it and the floor are one number, or one per row.
+    """
     n = x.shape[-1]
     mask = np.zeros(x.shape, dtype=np.bool_)
     factor = next((factor for seeds, factor in GAPS if n >= seeds), math.inf)
-    if n < 3 or (n < FEW and math.isnan(chance)):
+    known, half = not np.isnan(chance).any(), (n - 1) // 2
+    if n < 3 or (n < FEW and not known):
         return mask
-    known, half = not math.isnan(chance), (n - 1) // 2
     ordered = np.sort(x, axis=-1)
     for j in range(1, n - 1 if known and n >= FEW else half + 1):
         lower, upper = ordered[..., :j], ordered[..., j:]
