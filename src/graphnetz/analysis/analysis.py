@@ -425,12 +425,13 @@ class Analysis:
             unbeaten=verdicts.unbeaten_tasks(table, self.grouped, baselines),
             n_failed=len(self.facts.failures),
         )
+        remarks = grouped(self.diagnostics, lambda found: found.task)
         for t, task in enumerate(table.tasks):
             pairs, place = self.grouped.get(task, ()), self.standings[task]
             found = verdicts.task_verdicts(
                 self.support, t, place, pairs=pairs, baselines=baselines, gap=self.gaps.get(task, math.nan)
             )
-            out += [*found, *diagnostic_verdicts(d for d in self.diagnostics if d.task == task)]
+            out += [*found, *diagnostic_verdicts(remarks.get(task, ()))]
             if pairs and place and max(pair.n for pair in pairs) < 2:
                 mine = (row for row in self.example_tests if row["task"] == task and place.best in (row["a"], row["b"]))
                 out += map(reach.example_words, mine)
