@@ -117,7 +117,7 @@ def _floors(table: ScoreTable) -> Floats:
         rows = table.values[count == n][there[count == n]].reshape(-1, n)
         spread[count == n] = np.subtract(*np.quantile(rows, [0.75, 0.25], axis=1))
     # All but one, for every one: sorted with the gaps last, the middle of those that are there.
-    k = spread.shape[1]
+    k = len(table.models)
     others = np.sort(np.where(np.eye(k, dtype=np.bool_), math.nan, spread[:, None]), axis=2)
     n = np.isfinite(others).sum(axis=2)
     ends = (np.take_along_axis(others, (np.maximum(n - 1 + up, 0) // 2)[..., None], axis=2)[..., 0] for up in (0, 1))
@@ -223,8 +223,9 @@ def diagnose_pairs(x: Floats, y: Floats, *, task: str, pairs: Sequence[Pair]) ->
         for i, middle, skew, far in shapes:
             against = int(skew) * middle < 0
             reason = "the differences have a long tail against the claim" if against else ""
+            a, b = pairs[i]
             out[i] = PairDiagnostic(
-                task, *pairs[i], d.shape[1], middle, robust[i].median, robust[i].iqm, robust[i].p, int(skew), same[i],
+                task, a, b, d.shape[1], middle, robust[i].median, robust[i].iqm, robust[i].p, int(skew), same[i],
                 tuple(np.flatnonzero(far).tolist()), not against, reason,
             )  # fmt: skip
     return [out[i] for i in range(len(out))]

@@ -64,6 +64,7 @@ def paired_test_rows(
     check_share(level, "level")
     together = _TOGETHER.get(run)
     found: dict[int, PairedTest] = {}
+    tests: Iterator[PairedTest]
     for at, x, y in complete_rows(a, b):
         if together is None or x.shape[1] < 2:
             options = {"level": level, "test_ratio": test_ratio}
@@ -94,8 +95,8 @@ class _Rows:
         self.n = int(d.shape[1])
         self.mean: Floats = self.values.mean(axis=1)
         self.std: Floats = self.values.std(axis=1, ddof=1)
-        self.identical: Bools = ~self.values.any(axis=1)
-        self.constant: Bools = np.ptp(self.values, axis=1) <= self.slack.max(axis=1)
+        self.identical: Bools = (self.values == 0).all(axis=1)
+        self.constant: Bools = np.asarray(np.ptp(self.values, axis=1) <= self.slack.max(axis=1))
 
 
 Together = Callable[[_Rows, float], Iterator[TestOutcome]]
@@ -110,9 +111,11 @@ def _tested(rows: _Rows, method: str, level: float, test_ratio: float, run: Toge
         dz = np.where(rows.identical, 0.0, np.where(rows.constant, np.nan, rows.mean / rows.std))
     g = np.where(rows.identical, 0.0, dz * hedges_factor(rows.n - 1))
     columns = (rows.mean, rows.mean - half, rows.mean + half, dz, g)
-    for said, *numbers in zip(run(rows, test_ratio), *(column.tolist() for column in columns), strict=True):
+    numbers = zip(run(rows, test_ratio), *(column.tolist() for column in columns), strict=True)
+    for said, mean, low, high, size, unbiased in numbers:
         yield PairedTest(
-            method, rows.n, said.n_used, *numbers, said.statistic, said.p, said.smallest_p, said.reason
+            method, rows.n, said.n_used, mean, low, high, size, unbiased, said.statistic, said.p, said.smallest_p,
+            said.reason,
         )  # fmt: skip
 
 
@@ -145,7 +148,7 @@ def _wilcoxon_rows(rows: _Rows, test_ratio: float) -> Iterator[TestOutcome]:
     order = np.argsort(size, axis=1, kind="stable")
     ordered, slack = np.take_along_axis(size, order, axis=1), np.take_along_axis(rows.slack, order, axis=1)
     apart = (np.diff(ordered, axis=1) > np.maximum(slack[:, 1:], slack[:, :-1])).all(axis=1)
-    plain = apart & (size > rows.slack).all(axis=1) & (n <= EXACT_WILCOXON)
+    plain: Bools = np.asarray(apart & (size > rows.slack).all(axis=1) & (n <= EXACT_WILCOXON))
     positive = (np.take_along_axis(rows.values, order, axis=1) > 0) @ np.arange(1, n + 1)
     total = n * (n + 1) // 2
     by_sum = signed_rank_p(tuple(range(2, 2 * n + 1, 2))) if plain.any() else []
