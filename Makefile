@@ -89,6 +89,7 @@ latex: install
 
 chaos: install latex
 	$(BIN)/python benchmarks/chaos.py
+	$(BIN)/python benchmarks/integrity.py
 
 golden: install
 	$(BIN)/python -m pytest -m golden --timeout 14400 $(PYTEST_ARGS)
