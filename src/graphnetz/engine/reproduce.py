@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from graphnetz.records.digests import predictions_digest
 from graphnetz.report import BenchmarkReport
 
 TOLERANCE = 1e-6
+Tolerance = float | Callable[[str, CellResult], float]
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def reproduce(
     source: str | Path,
     *,
     sample: int | None = None,
-    tolerance: float | Mapping[str, float] = TOLERANCE,
+    tolerance: Tolerance = TOLERANCE,
     root: str = "data/benchmark",
     workers: int | None = None,
 ) -> list[Reproduced]:
@@ -66,7 +67,7 @@ def reproduce(
     sample
         How many cells; which ones is drawn from their names, so that it is the same for everyone. None: all.
     tolerance
-        Largest difference of any metric that counts as close; by metric (as ``test_acc``) where it is a mapping.
+        Largest difference of any metric that counts as close, or a function of metric and cell that says it.
     root
         Where datasets are kept.
     workers
@@ -91,7 +92,7 @@ def reproduce(
 
 
 def train_again(
-    report: BenchmarkReport, wanted: Sequence[CellResult], folder: Path, *, tolerance: float | Mapping[str, float],
+    report: BenchmarkReport, wanted: Sequence[CellResult], folder: Path, *, tolerance: Tolerance,
     root: str, workers: int | None,
 ) -> list[Reproduced]:  # fmt: skip
     """Train ``wanted`` cells of a report again, with the tasks and models that are known here by name."""
@@ -122,7 +123,7 @@ def train_again(
 
 def _compared(
     result: CellResult, made: dict[str, CellResult], missing: dict[tuple[str, str, int], str],
-    tolerance: float | Mapping[str, float],
+    tolerance: Tolerance,
 ) -> Reproduced:  # fmt: skip
     place = (result.task, result.model, result.seed)
     if place in missing:
@@ -132,7 +133,7 @@ def _compared(
     if not now.ok:
         return Reproduced(*place, result.metric, result.value, math.nan, "differs", f"{now.status}: {now.error}", same)
     gaps = {key: _gap(value, now.metrics.get(key, math.nan)) for key, value in result.metrics.items()}
-    allowed = {key: tolerance.get(key, 0.0) if isinstance(tolerance, Mapping) else tolerance for key in gaps}
+    allowed = {key: tolerance(key, result) if callable(tolerance) else tolerance for key in gaps}
     order = [result.metric, *(key for key in gaps if key != result.metric)]  # of equal gaps the headline's
     worst = max((key for key in order if key in gaps), key=lambda key: gaps[key], default=result.metric)
     verdict = "exact" if not any(gaps.values()) else "differs"

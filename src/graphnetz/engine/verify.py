@@ -7,6 +7,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from graphnetz.report.integrity import changed_files, read_digests
 SHARE, RELATIVE = 0.02, 0.05
 """Across processors and versions: how far a share may lie apart, and how far, relative to itself, any other metric."""
 
-Train = Callable[[BenchmarkReport, Sequence[CellResult], Path, Mapping[str, float]], list[Reproduced]]
+Train = Callable[[BenchmarkReport, Sequence[CellResult], Path], list[Reproduced]]
 Known = Callable[[BenchmarkReport], Mapping[tuple[str, str], str]]
 
 
@@ -124,9 +125,7 @@ def verify(
             _say_rescored(found)
             if retrain:
                 ready = _with_environments(report, folder, bundle)
-                again = train or (
-                    lambda *given: train_again(*given[:3], tolerance=given[3], root=root, workers=workers)
-                )
+                again = train or partial(train_again, tolerance=tolerance_of, root=root, workers=workers)
                 check_sample(found, ready, folder, retrain=retrain, train=again, tasks=tasks, models=models, draw=draw)
     except IntegrityError as error:
         found.wrong.append(str(error))
@@ -265,8 +264,7 @@ def check_sample(
         return
     rng = np.random.default_rng(secrets.randbits(128) if draw is None else draw)
     picked = np.sort(rng.choice(len(able), size=min(retrain, len(able)), replace=False))
-    allowed = {key: tolerance_of(key, r) for r in able for key in r.metrics}
-    found.retrained = train(report, [able[int(i)] for i in picked], folder, allowed)
+    found.retrained = train(report, [able[int(i)] for i in picked], folder)
     _say_retrained(found, len(able))
 
 
@@ -277,8 +275,8 @@ def tolerance_of(metric: str, result: CellResult) -> float:
     --------
     >>> tolerance_of("test_acc", CellResult("", "cora", "GCN", 0, metrics={"test_acc": 0.8}))
     0.02
-    >>> tolerance_of("test_mae", CellResult("", "zinc", "GCN", 0, metrics={"test_mae": 0.4}))
-    0.02
+    >>> tolerance_of("test_mae", CellResult("", "zinc", "GCN", 0, metrics={"test_mae": 2.0}))
+    0.1
     """
     try:
         bounded = lookup(metric).bounds == (0.0, 1.0)

@@ -21,7 +21,6 @@ LENGTH = 32
 
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 _SAID = ("epochs", "best_epoch", "parameters", "n_train", "n_test")
-_MEASURED = ("metric", "greater_is_better", "replication")
 
 
 def digest_of(value: Any) -> str:
@@ -60,10 +59,17 @@ def predictions_digest(predictions: Predictions, tested: str | None = None) -> s
     return found.hexdigest()[:LENGTH]
 
 
-def cell_digest(result: CellResult) -> str:
+def cell_digest(result: CellResult, *, protocol: Protocol | None = None, predicted: str = "") -> str:
     """Return the digest of a finished cell: identity, protocol, status, every metric and what was predicted.
 
     Keys, curves, seconds, memory and environments are left out: the same cell trained elsewhere has the same digest.
+
+    Parameters
+    ----------
+    result
+        The cell.
+    protocol, predicted
+        How it was trained and the digest of its predictions, where the result itself does not say so.
 
     Examples
     --------
@@ -72,21 +78,21 @@ def cell_digest(result: CellResult) -> str:
     ...     metrics={"test_acc": 0.81}, seconds=3.5))
     (32, True)
     """
-    predicted = result.predicted
+    predicted = predicted or result.predicted
     if not predicted and result.predictions is not None:
         predicted = predictions_digest(result.predictions)
     facts = {
         "cell": [result.task, result.model, int(result.seed), result.status],
         "metrics": {key: _finite(float(value)) for key, value in result.metrics.items()},
         # A cell that failed has no value, so that metric and direction say nothing of it.
-        "measured": [getattr(result, name) for name in _MEASURED] if result.ok else [],
+        "measured": [result.metric, bool(result.greater_is_better), str(result.replication)] if result.ok else [],
         "said": [_whole(getattr(result, name)) for name in _SAID],
         "error": "" if result.ok else _stable_error(result),
-        "notes": list(result.notes),
+        "notes": [str(note) for note in result.notes],
         "trace": jsonable(list(result.trace)),
         "predictions": predicted,
     }
-    head = hashlib.sha256(_protocol(result.protocol))
+    head = hashlib.sha256(_protocol(protocol or result.protocol))
     head.update(_ENCODE(facts).encode())
     return head.hexdigest()[:LENGTH]
 

@@ -463,7 +463,7 @@ def _end(db: sqlite3.Connection, result: CellResult, condition: str, *values: st
     if any(blob is not None for blob in details):
         db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
     seal.finished(
-        db, result.key,
+        db, result, details,
         predicted=predictions_digest(result.predictions, tested) if result.predictions is not None else "",
     )  # fmt: skip
     return True

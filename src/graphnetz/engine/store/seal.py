@@ -6,7 +6,6 @@ every cell that ends, however many there are, and do not depend on the order in 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import sqlite3
@@ -16,7 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.errors import IntegrityError
-from graphnetz.engine.store.rows import RESULT_COLUMNS, protocol_from_body, result_from_row
+from graphnetz.engine.store.codec import unpack_json
+from graphnetz.engine.store.rows import RESULT_COLUMNS, protocol_from_body, protocol_row, result_from_row
+from graphnetz.records import CellResult, Protocol
 from graphnetz.records.digests import LENGTH, cell_digest, digest_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _STATES = frozenset({"pending", "running", "ok", "failed", "diverged", "timeout"
 _FINISHED = _STATES - {"pending", "running"}
 _PLANNED = ("key", "task", "model", "seed", "protocol")
 _COLUMNS = (*RESULT_COLUMNS, "protocol", "finished_at")
+_ROW = f"SELECT {', '.join(_COLUMNS)} FROM cells WHERE key = ?"  # noqa: S608 (our own names)
 _PARTS = ("cell", "history", "trace", "predictions", "predicted")
 _SMALL = ("meta", "protocols", "environments", "sections", "edition")
 _MODULUS = 1 << 256
@@ -46,11 +48,29 @@ def planned(db: sqlite3.Connection, rows: Iterable[Sequence[Any]]) -> None:
     small(db)
 
 
-def finished(db: sqlite3.Connection, key: str, *, predicted: str) -> None:
-    """Seal the result that a cell has now; ``predicted`` is the digest of its predictions."""
-    parts = _parts(db, key, predicted)
-    sealed = _row_digest((*_row(db, key), *parts))
-    db.execute("INSERT INTO digests VALUES (?, ?, ?, ?, ?, ?, ?)", (key, sealed, *parts))
+def finished(
+    db: sqlite3.Connection, result: CellResult, blobs: Sequence[bytes | None], *, predicted: str
+) -> None:  # fmt: skip
+    """Seal the result that a cell has now.
+
+    Parameters
+    ----------
+    db
+        The store, in which it was written.
+    result
+        What was written.
+    blobs
+        Its compressed history, trace and predictions.
+    predicted
+        Digest of its predictions.
+    """
+    row = db.execute(_ROW, (result.key,)).fetchone()
+    if blobs[1] is not None:  # as readers will see it
+        result = replace(result, trace=tuple(unpack_json(blobs[1])))
+    protocol = _protocol(db, row[len(RESULT_COLUMNS)])
+    parts = (cell_digest(result, protocol=protocol, predicted=predicted), *map(blob_digest, blobs), predicted)
+    sealed = _row_digest((*row, *parts))
+    db.execute("INSERT INTO digests VALUES (?, ?, ?, ?, ?, ?, ?)", (result.key, sealed, *parts))
     _add(db, "finished", [sealed])
 
 
@@ -76,7 +96,10 @@ def everything(db: sqlite3.Connection) -> None:
     planned(db, db.execute(f"SELECT {', '.join(_PLANNED)} FROM cells").fetchall())  # noqa: S608 (our own names)
     done = [key for key, status in db.execute("SELECT key, status FROM cells").fetchall() if status in _FINISHED]
     for key in done:
-        finished(db, key, predicted="")
+        row = db.execute(_ROW, (key,)).fetchone()[: len(RESULT_COLUMNS)]
+        blobs = db.execute("SELECT history, trace, predictions FROM details WHERE key = ?", (key,)).fetchone()
+        plain = result_from_row((*row, "", None, None, None), {}, _none_tested)
+        finished(db, plain, blobs or (None, None, None), predicted="")
     _write(db, "unsealed", str(len(done)))
     tables(db)
 
@@ -147,7 +170,8 @@ def _snapshot(db: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # some errors end it themselves
+            db.execute("ROLLBACK")
 
 
 def _damaged(name: str, what: str) -> IntegrityError:
@@ -160,29 +184,22 @@ def _named(row: Sequence[Any]) -> str:
     return " / ".join(ascii(part)[1:-1][:60] for part in (str(row[1]), str(row[2]), f"seed {row[3]}"))
 
 
-def _row(db: sqlite3.Connection, key: str) -> tuple[Any, ...]:
-    statement = f"SELECT {', '.join(_COLUMNS)} FROM cells WHERE key = ?"  # noqa: S608 (our own names)
-    return tuple(db.execute(statement, (key,)).fetchone())
-
-
-def _parts(db: sqlite3.Connection, key: str, predicted: str) -> tuple[str | None, ...]:
-    """Digest of the cell as reports show it, then those of its compressed details."""
-    row = _row(db, key)
-    body = db.execute("SELECT body FROM protocols WHERE hash = ?", (row[len(RESULT_COLUMNS)],)).fetchone()[0]
-    details = db.execute("SELECT history, trace, predictions FROM details WHERE key = ?", (key,)).fetchone()
-    history, trace, predictions = details or (None, None, None)
-    plain = result_from_row(
-        (*row[: len(RESULT_COLUMNS)], "", None, trace, None), {"": _protocol(body)}, _none_tested
-    )  # fmt: skip
-    blobs = [blob_digest(blob) for blob in (history, trace, predictions)]
-    return (cell_digest(replace(plain, predicted=predicted)), *blobs, predicted)
-
-
 def _none_tested(_: str) -> Any:
     raise AssertionError("predictions are not read here")
 
 
-_protocol = functools.lru_cache(maxsize=1024)(protocol_from_body)
+_PROTOCOLS: dict[str, Protocol] = {}
+"""Protocols by hash, which is that of their text: many cells share one."""
+
+
+def _protocol(db: sqlite3.Connection, name: str) -> Protocol:
+    if name not in _PROTOCOLS:
+        body = db.execute("SELECT body FROM protocols WHERE hash = ?", (name,)).fetchone()[0]
+        found = protocol_from_body(body)
+        if protocol_row(found)[0] != name:  # of an older version: not to be taken for another's
+            return found
+        _PROTOCOLS[name] = found
+    return _PROTOCOLS[name]
 
 
 def _row_digest(row: Sequence[Any]) -> str:
