@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import functools
 import hashlib
 import importlib
 import importlib.util
-import inspect
-import os
-import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from graphnetz._core.registry import Registry
+from graphnetz.engine.identity.described import code_digest, digest_of, home, name_of, plain, portable
 from graphnetz.engine.identity.places import is_loose
 from graphnetz.engine.identity.scan import BUILTINS, Chain, Import, Scan, scan
 
@@ -34,7 +29,7 @@ _SKIPPED = {
 _BY_NAME = {"torch", "torch_geometric", "numpy", "scipy", "sklearn", "numba", "pandas", "networkx", "builtins", ""}
 _CACHES = ("cache", "registry", "memo")
 _CONTAINERS = (dict, list, set)
-_OF_THE_IMPORT = {"__builtins__", "__spec__", "__loader__", "__cached__"}  # globals that say who imported, not what runs
+_OF_THE_IMPORT = {"__builtins__", "__spec__", "__loader__", "__cached__"}  # who imported it, not what runs
 _SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, np.ufunc)
 _MADE_OF: tuple[tuple[Any, tuple[str, ...]], ...] = (
@@ -45,10 +40,6 @@ _MADE_OF: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (functools.cached_property, ("func",)),
 )
 """Kinds of object that are described by some of their attributes."""
-_WORDS = (
-    type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, range, slice, np.generic,
-    np.dtype,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -111,23 +102,23 @@ class _Walk:
         self._lenient = False
 
     def digest(self, obj: Any) -> str:
-        plain = _plain(obj)
-        if plain is not None:
-            return _hash("plain", *plain[:-1], _portable(plain[-1], self._homes))
+        words = plain(obj)
+        if words is not None:
+            return digest_of("plain", *words[:-1], portable(words[-1], self._homes))
         if id(obj) in self._active:
-            return _hash("cycle", self._active[id(obj)])
+            return digest_of("cycle", self._active[id(obj)])
         known = (id(obj), self._lenient)
         if known in self._known:
             return self._known[known][1]
-        self._active[id(obj)] = _name(obj) if isinstance(obj, (type, types.FunctionType)) else type(obj).__qualname__
+        self._active[id(obj)] = name_of(obj) if isinstance(obj, (type, types.FunctionType)) else type(obj).__qualname__
         try:
-            value = _hash(*self._parts(obj))
+            value = digest_of(*self._parts(obj))
         except _CannotFollowError:
             raise
         except _CannotHashError:
             if not self._lenient:
                 raise
-            value = _hash("kind", _name(type(obj)))
+            value = digest_of("kind", name_of(type(obj)))
         finally:
             del self._active[id(obj)]
         self._known[known] = (obj, value)
@@ -145,16 +136,16 @@ class _Walk:
         yield from self._instance(obj)
 
     def _sequence(self, obj: Any) -> Iterator[str]:
-        yield _name(type(obj))
+        yield name_of(type(obj))
         yield from (self.digest(item) for item in obj)
 
     def _set(self, obj: Any) -> Iterator[str]:
-        yield _name(type(obj))
+        yield name_of(type(obj))
         yield from sorted(self.digest(item) for item in obj)
 
     def _mapping(self, obj: Any) -> Iterator[str]:
-        yield _name(type(obj))
-        yield from sorted(_hash(self.digest(key), self.digest(value)) for key, value in obj.items())
+        yield name_of(type(obj))
+        yield from sorted(digest_of(self.digest(key), self.digest(value)) for key, value in obj.items())
 
     def _array(self, obj: Any) -> Iterator[str]:
         if obj.dtype.hasobject:
@@ -164,13 +155,13 @@ class _Walk:
     def _builtin(self, obj: Any) -> Iterator[str]:
         owner = getattr(obj, "__self__", None)
         bound = owner is not None and not isinstance(owner, types.ModuleType)
-        yield from ("builtin", _name(obj), self.digest(owner) if bound else "")
+        yield from ("builtin", name_of(obj), self.digest(owner) if bound else "")
 
     def _class(self, obj: type) -> Iterator[str]:
-        yield from ("class", _name(obj) if not self._own(obj) else obj.__qualname__)
+        yield from ("class", name_of(obj) if not self._own(obj) else obj.__qualname__)
         if not self._own(obj):
             return
-        self._homes |= _home(vars(sys.modules.get(obj.__module__, types)))
+        self._homes |= home(vars(sys.modules.get(obj.__module__, types)))
         yield from (self.digest(base) for base in obj.__bases__)
         for name, value in sorted(vars(obj).items()):
             if name in _SKIPPED or isinstance(value, _SLOTS):
@@ -182,21 +173,21 @@ class _Walk:
         yield from ("module", obj.__name__)
         if not _users(obj):
             return
-        self._homes |= _home(vars(obj))
+        self._homes |= home(vars(obj))
         for name, value in sorted(vars(obj).items()):
             if not name.startswith("__"):
                 yield from (name, self._leniently(name, value, users=True))
 
     def _function(self, obj: types.FunctionType) -> Iterator[str]:
         if not self._own(obj):
-            yield from ("function", _name(obj))
+            yield from ("function", name_of(obj))
             return
         users, seen = _users(obj), scan(obj.__code__)
         if users:
             self.files.add(obj.__code__.co_filename)
-            self._homes |= _home(obj.__globals__)
+            self._homes |= home(obj.__globals__)
             _refuse_opaque(obj, seen)
-        yield from ("code", _code_digest(obj.__code__))
+        yield from ("code", code_digest(obj.__code__))
         yield from (self.digest(obj.__defaults__), self.digest(obj.__kwdefaults__))
         for name, value in sorted(vars(obj).items()):  # what a decorator left on it
             yield from (name, self._leniently(name, value, users=users))
@@ -263,9 +254,8 @@ class _Walk:
         """
         if isinstance(value, (type, types.FunctionType, functools.partial, types.ModuleType)):
             return self.digest(value)
-        named = any(word in name.lower() for word in _CACHES)
-        if _plain(value) is None and (_of_a_package(name, value) if users else named and isinstance(value, _CONTAINERS)):
-            return _name(type(value))
+        if plain(value) is None and (_of_a_package(name, value) if users else _is_cache(name, value)):
+            return name_of(type(value))
         before, self._lenient = self._lenient, True
         try:
             return self.digest(value)
@@ -285,12 +275,12 @@ class _Walk:
         try:
             reduced = obj.__reduce_ex__(2)
         except Exception as error:
-            raise _CannotHashError(f"{_name(type(obj))} has no stable description ({error})") from error
+            raise _CannotHashError(f"{name_of(type(obj))} has no stable description ({error})") from error
         if isinstance(reduced, str):
             yield reduced
             return
         maker, arguments, *rest = reduced
-        yield from (_name(maker), self.digest(tuple(arguments)))
+        yield from (name_of(maker), self.digest(tuple(arguments)))
         state, items, pairs = (*rest, None, None, None)[:3]
         if isinstance(state, Mapping):
             state = {key: value for key, value in state.items() if not str(key).startswith("__")}
@@ -319,26 +309,6 @@ _RULES: tuple[tuple[Any, Callable[[_Walk, Any], Iterator[str]]], ...] = (
 )
 
 
-def _plain(obj: Any) -> tuple[str, ...] | None:
-    """Text of a value that is described by its own words."""
-    if isinstance(obj, enum.Enum):
-        return (_name(type(obj)), obj.name)
-    if isinstance(obj, _WORDS):
-        return (type(obj).__name__, repr(obj))
-    if isinstance(obj, Registry):
-        return ("registry", obj.kind)  # what others registered there is not part of this model
-    if isinstance(obj, PurePath):
-        return ("path", str(obj))
-    if isinstance(obj, re.Pattern):
-        return ("pattern", repr(obj.pattern), str(obj.flags))
-    kind = f"{type(obj).__module__}.{type(obj).__qualname__}"
-    if kind in ("torch.dtype", "torch.device", "torch.layout", "types.GenericAlias", "types.UnionType"):
-        return (kind, str(obj))
-    if type(obj).__module__ == "typing":
-        return (kind, repr(obj))
-    return None
-
-
 def _callables(obj: Any, depth: int = 0) -> Iterator[Any]:
     """Classes and functions that ``obj`` plainly names; their packages are hashed in full."""
     if isinstance(obj, functools.partial):
@@ -350,7 +320,7 @@ def _callables(obj: Any, depth: int = 0) -> Iterator[Any]:
     elif isinstance(obj, (tuple, list)) and depth < 2:
         for item in obj:
             yield from _callables(item, depth + 1)
-    elif depth == 0 and not isinstance(obj, Mapping) and _plain(obj) is None:
+    elif depth == 0 and not isinstance(obj, Mapping) and plain(obj) is None:
         yield type(obj)
 
 
@@ -365,34 +335,6 @@ def _attribute(module: types.ModuleType, name: str) -> Any:
             return None
 
 
-@functools.lru_cache(maxsize=8192)
-def _code_digest(code: types.CodeType) -> str:
-    return _hash(repr(_compiled(code)))
-
-
-def _compiled(code: types.CodeType) -> tuple[Any, ...]:
-    """Everything of a code object that decides what it does."""
-    constants = code.co_consts
-    named = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
-    if named and constants and isinstance(constants[0], str):
-        constants = (None, *constants[1:])  # a docstring; where there is none its place is taken by None
-    return (
-        code.co_name, code.co_code.hex(), tuple(map(_constant, constants)), code.co_names, code.co_varnames,
-        code.co_freevars, code.co_cellvars, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
-        code.co_flags, code.co_exceptiontable.hex(),
-    )  # fmt: skip
-
-
-def _constant(item: Any) -> Any:
-    if isinstance(item, types.CodeType):
-        return _compiled(item)
-    if isinstance(item, frozenset):
-        return ("frozenset", *sorted(repr(_constant(part)) for part in item))
-    if isinstance(item, tuple):
-        return ("tuple", *map(_constant, item))
-    return (type(item).__name__, repr(item))
-
-
 def _refuse_opaque(obj: types.FunctionType, seen: Scan) -> None:
     """Raise where code of the user's own does what is not written in it."""
     text = [word for name, word in BUILTINS.items() if name in seen.globals and name not in obj.__globals__]
@@ -400,10 +342,15 @@ def _refuse_opaque(obj: types.FunctionType, seen: Scan) -> None:
         raise _CannotFollowError(f"{obj.__qualname__} uses {' and '.join(found)}, which cannot be followed")
 
 
+def _is_cache(name: str, value: Any) -> bool:
+    return isinstance(value, _CONTAINERS) and any(word in name.lower() for word in _CACHES)
+
+
 def _of_a_package(name: str, value: Any) -> bool:
     """Whether an installed package, or ours, keeps the same object under the same name."""
-    modules = list(sys.modules.items())
-    return any(getattr(item, "__dict__", {}).get(name) is value and not _users_top(_first(key)) for key, item in modules)
+    last = name.rpartition(".")[2]
+    holders = [key for key, item in list(sys.modules.items()) if getattr(item, "__dict__", {}).get(last) is value]
+    return any(not _users_top(_first(key)) for key in holders)
 
 
 def _first(name: str) -> str:
@@ -424,32 +371,3 @@ def _users_top(top: str) -> bool:
     if top in ("__main__", "__mp_main__"):
         return True
     return top != "graphnetz" and top not in _BY_NAME and is_loose(top)
-
-
-def _home(space: Mapping[str, Any]) -> set[str]:
-    """Folder of the file that a module was made from."""
-    file = space.get("__file__")
-    return {os.path.dirname(os.path.abspath(file))} if isinstance(file, str) else set()
-
-
-def _portable(text: str, homes: set[str]) -> str:
-    """A path near the code that knows it, said from there: the same code in another folder is the same code."""
-    path = text.strip("'") if homes else ""
-    if path[:1] in ("/", "\\") or path[1:2] == ":":
-        for home in sorted(homes):
-            if path == home or path.startswith(home + os.sep) or (home.startswith(path + os.sep) and path != os.sep):
-                return f"beside the code: {os.path.relpath(path, home)}"
-    return text
-
-
-def _name(obj: Any) -> str:
-    return f"{getattr(obj, '__module__', '')}.{getattr(obj, '__qualname__', getattr(obj, '__name__', ''))}"
-
-
-def _hash(*parts: str) -> str:
-    state = hashlib.sha256()
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        state.update(len(raw).to_bytes(8, "little"))
-        state.update(raw)
-    return state.hexdigest()

@@ -43,7 +43,8 @@ class _Watch:
         self.root = ""
         self.outermost: FrameType | None = None
         self.found: dict[str, tuple[str, frozenset[str]]] = {}  # label: hash, and the user's files that asked
-        self.written: set[str] = set()
+        self.written: set[str] = set()  # by this cell
+        self.read: set[str] = set()  # by this cell
 
 
 _WATCH = _Watch()
@@ -66,15 +67,42 @@ def watched(root: str = "", *, fresh: bool = False) -> Iterator[None]:
     before = (_WATCH.root, _WATCH.outermost, type(os.environ))
     if fresh:
         _WATCH.written.clear()
+        _WATCH.read.clear()
     _WATCH.root = os.path.realpath(root) + os.sep if root else ""
     _WATCH.outermost = sys._getframe(2)
     os.environ.__class__ = _noting(before[2])
     _WATCH.depth += 1
     try:
-        yield
+        with _torch_tells():
+            yield
     finally:
         _WATCH.depth -= 1
         _WATCH.root, _WATCH.outermost, os.environ.__class__ = before
+
+
+@contextmanager
+def _torch_tells() -> Iterator[None]:
+    """Hear of the files that ``torch.save`` writes: it opens them without Python's help.
+
+    Where torch has no such class, a checkpoint that a cell reads back counts as read, and the cell is trained again.
+    """
+    from torch import serialization
+
+    kind = getattr(serialization, "_open_zipfile_writer_file", None)
+    if kind is None:
+        yield
+        return
+    before = kind.__init__
+
+    def noted(self: Any, name: Any, *more: Any, **options: Any) -> None:
+        _writes(_FILE + os.path.realpath(os.fsdecode(name)))
+        before(self, name, *more, **options)
+
+    kind.__init__ = noted
+    try:
+        yield
+    finally:
+        kind.__init__ = before
 
 
 def seen(files: Set[str]) -> dict[str, str]:
@@ -142,15 +170,22 @@ def _opened(arguments: tuple[Any, ...], frames: list[str]) -> None:
     place = os.path.realpath(os.fsdecode(path))
     label = _FILE + place
     writes = any(letter in mode for letter in "wxa") if isinstance(mode, str) else bool((flags or 0) & _WRITING)
-    if writes and label not in _WATCH.found:
-        _WATCH.written.add(label)
+    if writes:
+        _writes(label)
     if writes or label in _WATCH.written or _is_known(place, frames):
         return
     _keep(label, _file_hash(place), frames)
 
 
+def _writes(label: str) -> None:
+    """What a cell writes before it reads it is its own; what was there before is not."""
+    if label not in _WATCH.read:
+        _WATCH.written.add(label)
+
+
 def _keep(label: str, value: str, frames: Iterable[str]) -> None:
     by = frozenset(name for name in frames if _is_users_file(name))
+    _WATCH.read.add(label)
     _WATCH.found[label] = (value, by | _WATCH.found.get(label, (value, by))[1])
 
 
@@ -204,7 +239,7 @@ def _noting(kind: type) -> type:
     if hasattr(kind, "_graphnetz_notes"):
         return kind
 
-    class Noting(kind):  # type: ignore[misc, valid-type]
+    class Noting(kind):  # type: ignore[misc]
         _graphnetz_notes = True
 
         def __getitem__(self, key: Any) -> Any:
@@ -221,19 +256,19 @@ def _noting(kind: type) -> type:
 
 def _from_here(label: str) -> str:
     """Name a file from the working folder where it is inside, so that a project can be moved."""
-    here = _FILE + os.path.realpath(os.getcwd()) + os.sep
+    here = _FILE + str(Path.cwd().resolve()) + os.sep
     return _FILE + label.removeprefix(here) if label.startswith(here) else label
 
 
 def _file_hash(path: str) -> str:
     try:
-        found = os.stat(path)
+        found = Path(path).stat()
     except OSError:
         return ABSENT
     if not stat.S_ISREG(found.st_mode):
         return UNSEEN
     try:
-        return _content(os.path.abspath(path), found.st_mtime_ns, found.st_size, found.st_ino)
+        return _content(str(Path(path).absolute()), found.st_mtime_ns, found.st_size, found.st_ino)
     except OSError:
         return UNSEEN
 
