@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,7 +97,8 @@ def make_plan(
                 absent[task.name, name] = f"{name} does not serve {task.task_type}"
                 continue
             resolved = resolve_protocol(task, {**task.model_protocol.get(name, {}), **protocol, **single.get(name, {})})
-            with watched(workbench.root):  # a budget builds the model, which may read and remember
+            # A budget builds the model, which may read and remember.
+            with watched(workbench.root) if resolved.budget is not None else contextlib.nullcontext():
                 budgets.look(task, name, spec, first.dims, resolved)
             if resolved.batch_nodes is not None:
                 check_samples(first, task.name)
