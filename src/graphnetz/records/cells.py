@@ -156,6 +156,9 @@ class CellResult:
         Test-set outputs, when they were kept.
     predicted
         Digest of the predictions, where they are not here themselves.
+    reads
+        Files and environment variables that code of the user's own read while the cell ran, each with a hash: a
+        resumed run trains the cell again where one of them has changed.
 
     Examples
     --------
@@ -190,6 +193,7 @@ class CellResult:
     predictions: Predictions | None = None
     protocol: Protocol | None = None
     predicted: str = ""
+    reads: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:

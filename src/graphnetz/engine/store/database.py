@@ -28,6 +28,7 @@ from graphnetz.engine.store.rows import (
     protocol_row,
     result_from_row,
     result_values,
+    trace_and_reads,
 )
 from graphnetz.records import Cell, CellResult, Predictions, Protocol, Section
 from graphnetz.records.digests import predictions_digest, root_digest
@@ -144,8 +145,9 @@ class Store:
                 schema.prepare(db, name=str(self.path))
             schema.check(db, name=str(self.path))
             self.sealed = seal.verify(db, name=str(self.path))
-            if not self.sealed:
-                words = f"The store {str(self.path)!r} has no digests: nothing can be checked."
+            if not self.sealed or db.execute("SELECT value FROM seal WHERE name = 'unsealed'").fetchone()[0] != "0":
+                what = "has no digests" if not self.sealed else "holds cells from before there were digests"
+                words = f"The store {str(self.path)!r} {what}: nothing can be checked."
                 warnings.warn(words, NoDigestsWarning, stacklevel=4)
         except BaseException:
             db.close()
@@ -358,6 +360,18 @@ class Store:
     def unsealed(self) -> int:
         """Return how many finished cells are older than the seal of the store."""
         return int(self._read("SELECT value FROM seal WHERE name = 'unsealed'")[0][0]) if self.sealed else -1
+
+    def reads(self) -> dict[str, dict[str, str]]:
+        """Return what finished cells read while they ran, by key; most read nothing and are not listed."""
+        rows = self._read("SELECT key, trace FROM details WHERE trace IS NOT NULL")
+        known = dict(self._read("SELECT key, trace FROM digests")) if self.sealed else {}
+        if changed := [key for key, blob in rows if self.sealed and seal.blob_digest(blob) != known.get(key)]:
+            raise IntegrityError(
+                f"The store {str(self.path)!r} is not as it was written: what the cell {changed[0]!r} read does not match "
+                "its digest. Restore it from a copy, or run again in another folder."
+            )
+        found = {key: trace_and_reads(blob)[1] for key, blob in rows}
+        return {key: reads for key, reads in found.items() if reads}
 
     def _tested(self, name: str) -> Predictions:
         """The examples of a split, which all models that were tested on them share."""

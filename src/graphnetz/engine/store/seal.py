@@ -15,8 +15,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.errors import IntegrityError
-from graphnetz.engine.store.codec import unpack_json
-from graphnetz.engine.store.rows import RESULT_COLUMNS, protocol_from_body, protocol_row, result_from_row
+from graphnetz.engine.store.rows import (
+    RESULT_COLUMNS,
+    protocol_from_body,
+    protocol_row,
+    result_from_row,
+    trace_and_reads,
+)
 from graphnetz.records import CellResult, Protocol
 from graphnetz.records.digests import LENGTH, cell_digest, digest_of
 
@@ -66,7 +71,7 @@ def finished(
     """
     row = db.execute(_ROW, (result.key,)).fetchone()
     if blobs[1] is not None:  # as readers will see it
-        result = replace(result, trace=tuple(unpack_json(blobs[1])))
+        result = replace(result, trace=trace_and_reads(blobs[1])[0])
     protocol = _protocol(db, row[len(RESULT_COLUMNS)])
     parts = (cell_digest(result, protocol=protocol, predicted=predicted), *map(blob_digest, blobs), predicted)
     sealed = _row_digest((*row, *parts))
