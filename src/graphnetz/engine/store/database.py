@@ -367,8 +367,8 @@ class Store:
         known = dict(self._read("SELECT key, trace FROM digests")) if self.sealed else {}
         if changed := [key for key, blob in rows if self.sealed and seal.blob_digest(blob) != known.get(key)]:
             raise IntegrityError(
-                f"The store {str(self.path)!r} is not as it was written: what the cell {changed[0]!r} read does not match "
-                "its digest. Restore it from a copy, or run again in another folder."
+                f"The store {str(self.path)!r} is not as it was written: what the cell {changed[0]!r} read does not "
+                "match its digest. Restore it from a copy, or run again in another folder."
             )
         found = {key: trace_and_reads(blob)[1] for key, blob in rows}
         return {key: reads for key, reads in found.items() if reads}
