@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphnetz._core.errors import StoreError
+from graphnetz._core.paths import make_folder, sync_folder
 from graphnetz.engine.store import schema
 from graphnetz.engine.store.codec import dump_json
 from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
@@ -85,10 +86,15 @@ class Store:
         """Open the store of a run folder to plan cells in it; make both when they are not there."""
         path = store_file(folder)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         except OSError as error:
             raise StoreError(f"Cannot make the folder {str(path.parent)!r}: {error.strerror}.") from error
         store = cls(path)
+        try:
+            sync_folder(path.parent)  # SQLite syncs what is in its file, not that there is one
+        except OSError as error:
+            store.close()
+            raise StoreError(f"Cannot sync the folder {str(path.parent)!r}: {error.strerror}.") from error
         made = schema.edition(store.db)
         if made != schema.KEY_VERSION:
             store.checkpoint_to_one_file()

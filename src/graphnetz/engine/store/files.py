@@ -16,9 +16,11 @@ _NETWORK = {
     "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs", "orangefs", "panfs", "virtiofs",
 }  # fmt: skip
 
+_GONE = "no longer there"
 _WORDS = (
     ("disk is full", "The disk is full: {path!r} could not take the last write. Free space and resume; "
      "finished cells are safe."),
+    (_GONE, "{path!r} was removed or moved while it was in use. Put its folder back and resume, or run again."),
     ("readonly", "{path!r} cannot be written: the file or its folder is read-only. Choose a writable folder."),
     ("unable to open", "{path!r} cannot be opened. Check that the folder exists and may be read and written."),
     ("disk i/o error", "{path!r} could not be read or written (input/output error: disk full, quota or a broken "
@@ -41,7 +43,10 @@ def plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        known = (words.format(path=str(path)) for mark, words in _WORDS if mark in str(error).lower())
+        said = str(error).lower()
+        if "unable to open" not in said and not path.exists():  # SQLite calls this read-only, or an I/O error
+            said = _GONE
+        known = (words.format(path=str(path)) for mark, words in _WORDS if mark in said)
         raise StoreError(next(known, f"The store {str(path)!r} failed: {error}.")) from error
     except OverflowError as error:
         raise StoreError(f"{path!s}: a number does not fit 64 bits ({error}). Use smaller seeds.") from error
