@@ -95,7 +95,8 @@ class Store:
         except OSError as error:
             store.close()
             raise StoreError(f"Cannot sync the folder {str(path.parent)!r}: {error.strerror}.") from error
-        made = schema.edition(store.db)
+        with plain_errors(path):
+            made = schema.edition(store.db)
         if made != schema.KEY_VERSION:
             store.checkpoint_to_one_file()
             store.close()

@@ -39,7 +39,7 @@ def store_file(path: str | Path) -> Path:
 
 @contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into one sentence."""
+    """Turn errors of SQLite, and a lack of memory in it, into one sentence."""
     try:
         yield
     except sqlite3.Error as error:
@@ -48,6 +48,11 @@ def plain_errors(path: Path) -> Iterator[None]:
             said = _GONE
         known = (words.format(path=str(path)) for mark, words in _WORDS if mark in said)
         raise StoreError(next(known, f"The store {str(path)!r} failed: {error}.")) from error
+    except MemoryError as error:
+        raise StoreError(
+            f"The memory is full: {str(path)!r} could not be read or written. Close other programs or take fewer "
+            "workers, and resume; finished cells are safe."
+        ) from error
     except OverflowError as error:
         raise StoreError(f"{path!s}: a number does not fit 64 bits ({error}). Use smaller seeds.") from error
 
