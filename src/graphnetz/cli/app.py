@@ -81,7 +81,9 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
         say(resume_hint())
         return INTERRUPTED
     except MemoryError:
-        say("The memory of this machine is full. Close other programs, or take fewer workers or smaller data. " + kept())
+        say(
+            "The memory of this machine is full. Close other programs, or take fewer workers or smaller data. " + kept()
+        )
         return WRONG_USAGE
     except BrokenPipeError:  # the reader of our output went away: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -17,7 +17,7 @@ from graphnetz._core.errors import StoreError
 from graphnetz._core.paths import make_folder, sync_folder
 from graphnetz.engine.store import schema
 from graphnetz.engine.store.codec import dump_json
-from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
+from graphnetz.engine.store.files import file_number, plain_errors, removed, store_file, warn_on_network
 from graphnetz.engine.store.owners import owner_is_dead
 from graphnetz.engine.store.rows import (
     ASSIGNMENTS,
@@ -80,6 +80,7 @@ class Store:
         self._db: sqlite3.Connection | None = None
         with plain_errors(self.path):
             self._db = self._connect()
+        self._file = file_number(self.path)
 
     @classmethod
     def create(cls, folder: str | Path) -> Store:
@@ -176,6 +177,8 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
+        if file_number(self.path) != self._file:  # SQLite would write on, to a file that nobody can open again
+            raise removed(self.path)
         with plain_errors(self.path), self.db as db:  # the connection commits, or takes back
             db.execute("BEGIN IMMEDIATE")
             yield db

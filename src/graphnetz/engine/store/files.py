@@ -16,11 +16,9 @@ _NETWORK = {
     "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs", "orangefs", "panfs", "virtiofs",
 }  # fmt: skip
 
-_GONE = "no longer there"
 _WORDS = (
     ("disk is full", "The disk is full: {path!r} could not take the last write. Free space and resume; "
      "finished cells are safe."),
-    (_GONE, "{path!r} was removed or moved while it was in use. Put its folder back and resume, or run again."),
     ("readonly", "{path!r} cannot be written: the file or its folder is read-only. Choose a writable folder."),
     ("unable to open", "{path!r} cannot be opened. Check that the folder exists and may be read and written."),
     ("disk i/o error", "{path!r} could not be read or written (input/output error: disk full, quota or a broken "
@@ -37,16 +35,30 @@ def store_file(path: str | Path) -> Path:
     return given if given.suffix in (".sqlite", ".db") or given.is_file() else given / FILE_NAME
 
 
+def file_number(path: Path) -> tuple[int, int] | None:
+    """Tell a file from another one of the same name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def removed(path: Path) -> StoreError:
+    """Return the error for a file that somebody took away while we held it open."""
+    return StoreError(f"{str(path)!r} was removed or moved while it was in use. Put its folder back and resume, or "
+                      "run again.")  # fmt: skip
+
+
 @contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite, and a lack of memory in it, into one sentence."""
     try:
         yield
     except sqlite3.Error as error:
-        said = str(error).lower()
-        if "unable to open" not in said and not path.exists():  # SQLite calls this read-only, or an I/O error
-            said = _GONE
-        known = (words.format(path=str(path)) for mark, words in _WORDS if mark in said)
+        if "unable to open" not in str(error) and not path.exists():  # SQLite calls this read-only, or an I/O error
+            raise removed(path) from error
+        known = (words.format(path=str(path)) for mark, words in _WORDS if mark in str(error).lower())
         raise StoreError(next(known, f"The store {str(path)!r} failed: {error}.")) from error
     except MemoryError as error:
         raise StoreError(

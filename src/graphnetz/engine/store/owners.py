@@ -28,10 +28,16 @@ def owner_is_dead(owner: str) -> bool:
     """
     if owner in _RETIRED:
         return True
+    pid = process_of(owner)
+    return pid is not None and _started(pid) != owner.split("|")[2]
+
+
+def process_of(owner: str) -> int | None:
+    """Return the process number of an owner on this machine; None where it cannot be told from here."""
     parts = owner.split("|")
     if len(parts) != 4 or parts[0] != _machine() or not parts[1].isdigit() or parts[2] == "-":
-        return False
-    return _started(int(parts[1])) != parts[2]
+        return None
+    return int(parts[1])
 
 
 def _machine() -> str:
