@@ -177,12 +177,12 @@ def after(scenario: Scenario, folder: Path, calm: dict[str, bytes], accepted: li
 
 
 def sweep(
-    scenario: Scenario, fault: Fault, calm: dict[str, bytes], base: Path, *, stride: int, most: int
+    scenario: Scenario, fault: Fault, calm: dict[str, bytes], base: Path, *, first_n: int, stride: int, most: int
 ) -> dict[str, object]:
     """Disturb every ``stride``-th call until a run is over before its fault; at most ``most`` times."""
     ends: dict[str, int] = {}
     broken: list[dict[str, object]] = []
-    tried, n, slowest = 0, 1, 0.0
+    tried, n, slowest = 0, first_n, 0.0
     while tried < most:
         first, wrong = disturb(scenario, fault, n, calm, base)
         if first.hits == 0:
@@ -203,11 +203,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenario", choices=sorted(SCENARIOS), default="store")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--persistent", action="store_true", help="only faults that do not go away")
     parser.add_argument("--kind", action="append", help="only these kinds")
     parser.add_argument("--stride", type=int, default=1, help="try every so-manieth call")
     parser.add_argument(
         "--malloc-stride", type=int, default=1, help="the same for allocations, of which there are many"
     )
+    parser.add_argument("--first", type=int, default=1, help="begin with this call")
     parser.add_argument("--most", type=int, default=10**9, help="at most so many per fault")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="graphnetz-faults-", dir=shim.fast_folder()) as base:
@@ -218,11 +220,16 @@ def main() -> None:
         calm_run = sit(scenario, calm_folder)
         assert calm_run.end == "complete", calm_run
         calm = scenario.files(calm_folder)
-        for fault in LONG if options.long else SHORT:
-            if options.kind and fault.kind not in options.kind:
+        for fault in LONG if options.long or options.persistent else SHORT:
+            if (options.kind and fault.kind not in options.kind) or (options.persistent and not fault.persistent):
                 continue
             stride = options.malloc_stride if "malloc" in fault.kind else options.stride
-            print(json.dumps(sweep(scenario, fault, calm, Path(base), stride=stride, most=options.most)), flush=True)
+            print(
+                json.dumps(
+                    sweep(scenario, fault, calm, Path(base), first_n=options.first, stride=stride, most=options.most)
+                ),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
