@@ -121,6 +121,31 @@ def test_a_stopped_worker_is_named_and_goes_on_or_is_replaced(tmp_path, capsys):
     assert values(tmp_path / "run") == [0.0, 1.0]
 
 
+def test_a_heartbeat_that_fails_is_not_the_last(tmp_path, monkeypatch):
+    todo = cells(1)
+    real, beats = Store.heartbeat, []
+
+    def heartbeat(self, owner, lease_seconds):
+        if threading.current_thread().name == "graphnetz-heartbeat":
+            beats.append(len(beats))
+            if len(beats) == 1:
+                raise StoreError("The disk is full.")
+        return real(self, owner, lease_seconds)
+
+    def slow(cell):
+        deadline = time.monotonic() + 30
+        while len(beats) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return quick(cell)
+
+    monkeypatch.setattr(Store, "heartbeat", heartbeat)
+    with Store.create(tmp_path) as store:
+        store.plan(todo)
+        drive(store, todo, slow, executor=SerialExecutor(), lease_seconds=0.4)
+    assert len(beats) >= 3
+    assert values(tmp_path) == [0.0]
+
+
 def driver(shim, folder, clock=0.0, **options):
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
     return shim(CHAOS, "drive", folder, *flags, clock=clock)

@@ -87,12 +87,12 @@ def drive(
 
 @contextlib.contextmanager
 def _beating(store: Store, owner: str, lease_seconds: float) -> Iterator[None]:
-    """Extend leases from a thread with its own connection, while cells run in this process."""
+    """Extend leases from a thread with connections of its own, while cells run in this process."""
     stop = threading.Event()
 
     def beat() -> None:
-        with contextlib.suppress(StoreError), Store.open(store.path) as own:  # not anew where it was removed
-            while not stop.wait(lease_seconds / 4):
+        while not stop.wait(lease_seconds / 4):
+            with contextlib.suppress(StoreError), Store.open(store.path) as own:  # one that fails is not the last
                 own.heartbeat(owner, lease_seconds)
 
     thread = threading.Thread(target=beat, name="graphnetz-heartbeat", daemon=True)
