@@ -45,10 +45,12 @@ def test_a_lease_from_the_future_is_named_and_not_waited_for_for_ever(tmp_path, 
     monkeypatch.setattr(waiting, "STALE_LEASES", 1)
     todo = cells(3)
     with Store.create(tmp_path) as store:
-        store.plan(todo)
+        store.plan([*todo, Cell("other", "another plan", "m", 0, Protocol())])
+        store.claim("other", "a runner of another plan")
         store.claim(todo[1].key, "somebody else")
-        store.db.execute("UPDATE cells SET lease = 9e18 WHERE owner IS NOT NULL")
+        store.db.execute("UPDATE cells SET lease = 9e18 WHERE owner = 'somebody else'")
         drive(store, todo, quick, executor=SerialExecutor(), lease_seconds=1.0, poll_seconds=0.05)
+        assert store.running()[0][:4] == ("another plan", "m", 0, "a runner of another plan")
     said = capsys.readouterr().err
     assert "Waiting for 1 cell in work elsewhere (t / m / seed 1): held by a runner on another machine" in said
     assert "further ahead than any runner asks for" in said

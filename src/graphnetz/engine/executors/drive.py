@@ -43,6 +43,7 @@ def drive(
     """
     owner = new_owner()
     by_key = {cell.key: cell for cell in cells}
+    ours = {(cell.task, cell.model, cell.seed) for cell in cells}
     due = 0.0
     patience = Patience(lease_seconds)
 
@@ -75,7 +76,7 @@ def drive(
                     executor.run(todo, run_one, limits=limits or Limits(), on_start=claim, on_result=keep, tick=pulse)
             else:
                 pulse()
-                for gone in patience.look([row for row in store.running() if row[3] != owner]):
+                for gone in patience.look([row for row in store.running() if row[:3] in ours]):
                     store.release(gone)
                 time.sleep(poll_seconds)
     finally:
