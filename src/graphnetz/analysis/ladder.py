@@ -198,6 +198,16 @@ def _flipped(pair: Comparison, claim: Claim, flips: Flips) -> Claim:
     return Claim(evidence, p, *bounds, shown=shown)
 
 
+def _no_surer(further: Claim, near: Claim) -> Claim:
+    """A further claim rests on the nearer one: its p is no smaller, its interval holds the nearer one's."""
+    if math.isnan(further.p) or math.isnan(near.p):
+        return further
+    bounds = (further.low, further.high)
+    if math.isfinite(near.low) and math.isfinite(further.low):
+        bounds = (min(further.low, near.low), max(further.high, near.high))
+    return replace(further, p=max(further.p, near.p), low=bounds[0], high=bounds[1])
+
+
 def _settled(pair: Comparison, near: Claim, further: Claim) -> Comparison:
     # What would not be claimed needs no warning: a flag blocks a difference, it does not make one.
     if near.shown and not pair.testable:
@@ -205,7 +215,7 @@ def _settled(pair: Comparison, near: Claim, further: Claim) -> Comparison:
     claims = [near]
     if further.evidence.reach:
         same_way = further.evidence.estimate * near.evidence.estimate > 0
-        claims.append(replace(further, shown=near.shown and further.shown and same_way))
+        claims.append(replace(_no_surer(further, near), shown=near.shown and further.shown and same_way))
     return replace(
         pair, decided_by=near.evidence.method, p_decided=near.p, decided_low=pair.low, decided_high=pair.high,
         sim_low=near.low, sim_high=near.high, different=near.shown, claims=tuple(claims),
