@@ -106,6 +106,15 @@ def test_a_store_that_was_removed_is_not_called_read_only(tmp_path):
             store.write_meta({"a": 1})
 
 
+def test_a_program_that_changes_its_folder_does_not_lose_its_store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Store.create("run") as store:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        store.write_meta({"a": 1})
+        assert store.read_meta() == {"a": 1}
+
+
 def test_a_full_memory_is_one_sentence_at_the_command(monkeypatch, capsys):
     def full(**_):
         raise MemoryError

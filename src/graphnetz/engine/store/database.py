@@ -80,7 +80,8 @@ class Store:
         self._db: sqlite3.Connection | None = None
         with plain_errors(self.path):
             self._db = self._connect()
-        self._file = file_number(self.path)
+        self._place = self.path.resolve()  # a program may change its folder in between
+        self._file = file_number(self._place)
 
     @classmethod
     def create(cls, folder: str | Path) -> Store:
@@ -177,7 +178,7 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
-        if file_number(self.path) != self._file:  # SQLite would write on, to a file that nobody can open again
+        if file_number(self._place) != self._file:  # SQLite would write on, to a file that nobody can open again
             raise removed(self.path)
         with plain_errors(self.path), self.db as db:  # the connection commits, or takes back
             db.execute("BEGIN IMMEDIATE")

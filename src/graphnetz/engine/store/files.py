@@ -56,7 +56,8 @@ def plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if "unable to open" not in str(error) and not path.exists():  # SQLite calls this read-only, or an I/O error
+        if "unable to open" not in str(error) and path.is_absolute() and not path.exists():
+            # SQLite calls this read-only, or an I/O error.
             raise removed(path) from error
         known = (words.format(path=str(path)) for mark, words in _WORDS if mark in str(error).lower())
         raise StoreError(next(known, f"The store {str(path)!r} failed: {error}.")) from error
