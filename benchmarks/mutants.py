@@ -40,7 +40,7 @@ REPORT = "tests/report/test_"
 TESTS: dict[str, dict[str, list[str]]] = {
     "engine/store": {
         "*": ["tests/engine/test_store.py"],
-        "": ["tests/adversarial/test_time.py", "tests/engine/test_predictions.py"],
+        "": ["tests/engine/test_predictions.py", "tests/engine/test_registration.py"],
     },
     "stats": {
         "bayes": ["tests/stats/test_stats_equivalence_bayes_published.py"],

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 
 from graphnetz._core.errors import StoreError
 from graphnetz.engine.executors import LocalExecutor, SerialExecutor, drive, waiting, worker_process
-from graphnetz.engine.store import Store, database, new_owner
+from graphnetz.engine.store import Store, database, files, new_owner
 from graphnetz.records import Cell, CellResult, Protocol
 
 pytestmark = [pytest.mark.alone, pytest.mark.chaos]
@@ -159,20 +160,44 @@ def test_a_driver_that_is_stopped_loses_its_cells_and_writes_nothing_when_it_wak
     """Two runners; one is stopped until its lease is over, and woken when the other has finished."""
     from chaos import verify
 
-    first = driver(shim, tmp_path, cells=12, sleep=0.3, workers=2, lease=6)
+    first = driver(shim, tmp_path, cells=12, sleep=0.3, workers=2, lease=3)
     deadline = time.monotonic() + 60
     while not (tmp_path / "accepted.log").exists() or not (tmp_path / "accepted.log").read_text():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     first.send_signal(signal.SIGSTOP)
-    second = driver(shim, tmp_path, cells=12, sleep=0.05, workers=2, lease=6)
+    while str(first.pid) in files.lock_holder(tmp_path / "store.sqlite"):  # in the middle of a write: the next test
+        first.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+        first.send_signal(signal.SIGSTOP)
+    second = driver(shim, tmp_path, cells=12, sleep=0.05, workers=2, lease=3)
     _, said = second.communicate(timeout=90)
     assert second.returncode == 0, said
-    assert f"process {first.pid} of this machine, which is stopped" in said
     first.send_signal(signal.SIGCONT)
     _, errors = first.communicate(timeout=60)
     assert first.returncode == 0, errors
     verify(tmp_path, 12)
+
+
+def test_a_runner_that_is_stopped_while_it_writes_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "PATIENCE", 0.5)
+    with Store.create(tmp_path):
+        pass
+    writer = os.fork()
+    if writer == 0:
+        with contextlib.suppress(BaseException):
+            db = sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("BEGIN IMMEDIATE")
+            os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(1)
+    try:
+        assert os.WIFSTOPPED(os.waitpid(writer, os.WUNTRACED)[1])
+        with pytest.raises(StoreError, match=f"locked by process {writer} of this machine, which is stopped"):
+            Store.create(tmp_path)
+    finally:
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
 
 
 @pytest.mark.parametrize("apart", [YEAR, -YEAR])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from graphnetz._core.text import clean
 from graphnetz.engine.progress import clock
-from graphnetz.engine.store import process_of
+from graphnetz.engine.store.owners import is_stopped, process_of, process_words, stopped_words
 
 FIRST_WORD = 2.0
 """Seconds of waiting before the first sentence."""
@@ -85,22 +85,8 @@ def _names(owners: Iterable[str]) -> str:
         if pid is None:
             words.append("a runner on another machine, or from before a restart")
         else:
-            words.append(f"process {pid} of this machine" + (f", {_advice(pid)}" if is_stopped(pid) else ""))
+            words.append(process_words(pid))
     return " and ".join(dict.fromkeys(words))
-
-
-def _advice(pid: int) -> str:
-    return f"which is stopped (go on with 'kill -CONT {pid}', end it with 'kill -9 {pid}')"
-
-
-def is_stopped(pid: int) -> bool:
-    """Whether a process was stopped by a signal (SIGSTOP, Ctrl-Z) or a debugger."""
-    import psutil
-
-    try:
-        return bool(psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP))
-    except psutil.Error:
-        return False
 
 
 class StoppedProcesses:
@@ -119,5 +105,5 @@ class StoppedProcesses:
         self._due = now + FIRST_WORD
         stopped = {pid for pid in processes if is_stopped(pid)}
         for pid in sorted(stopped - self._told):
-            self.tell(f"Waiting for process {pid} ({clean(processes[pid])}), {_advice(pid)}.")
+            self.tell(f"Waiting for process {pid} ({clean(processes[pid])}), {stopped_words(pid)}.")
         self._told = stopped

@@ -2,7 +2,7 @@
 
 from graphnetz.engine.store.database import Store
 from graphnetz.engine.store.export import to_csv, to_json, to_parquet
-from graphnetz.engine.store.owners import new_owner, owner_is_dead, process_of, retire
+from graphnetz.engine.store.owners import new_owner, owner_is_dead, retire
 from graphnetz.engine.store.schema import SCHEMA_VERSION
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "Store",
     "new_owner",
     "owner_is_dead",
-    "process_of",
     "retire",
     "to_csv",
     "to_json",

@@ -40,6 +40,26 @@ def process_of(owner: str) -> int | None:
     return int(parts[1])
 
 
+def process_words(pid: int) -> str:
+    """Name a process of this machine, with what to do where it was stopped by a signal or a debugger."""
+    return f"process {pid} of this machine" + (f", {stopped_words(pid)}" if is_stopped(pid) else "")
+
+
+def stopped_words(pid: int) -> str:
+    """Say what to do about a process that is stopped."""
+    return f"which is stopped (go on with 'kill -CONT {pid}', end it with 'kill -9 {pid}')"
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by a signal (SIGSTOP, Ctrl-Z) or a debugger."""
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP))
+    except psutil.Error:
+        return False
+
+
 def _machine() -> str:
     # Containers share the boot id but not process numbers, hence the namespace.
     try:
