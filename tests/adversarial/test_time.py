@@ -15,7 +15,7 @@ import pytest
 
 from graphnetz._core.errors import StoreError
 from graphnetz.engine.executors import LocalExecutor, SerialExecutor, drive, waiting, worker_process
-from graphnetz.engine.store import Store, database, files, new_owner
+from graphnetz.engine.store import Store, database, files, new_owner, owners
 from graphnetz.records import Cell, CellResult, Protocol
 
 pytestmark = [pytest.mark.alone, pytest.mark.chaos]
@@ -294,3 +294,11 @@ def test_the_command_says_that_its_folder_is_gone(tmp_path, monkeypatch, capsys)
     said = capsys.readouterr().err
     assert "was removed or moved while it was in use" in said
     assert not (tmp_path / "run").exists()
+
+
+def test_a_process_that_is_gone_or_runs_is_not_called_stopped():
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    assert not owners.is_stopped(gone.pid)
+    assert not owners.is_stopped(os.getpid())
+    assert owners.process_words(os.getpid()) == f"process {os.getpid()} of this machine"
