@@ -41,42 +41,55 @@ def run(library: Path, arguments: tuple[str, ...]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def table(found: dict[str, list[dict[str, Any]]]) -> str:
+def table(found: dict[str, dict[str, Any]]) -> str:
     """What was tried, as a table for the documentation."""
     lines = ["| run | what fails | tried | held | broken |", "|---|---|---|---|---|"]
-    for part, rows in found.items():
-        for row in rows:
-            broken = row["tried"] - row["held"]
-            lines.append(
-                f"| {part.partition(':')[0]} | {row['fault']} | {row['tried']:,} | {row['held']:,} | {broken} |"
-            )
+    for part, told in found.items():
+        for row in told["rows"]:
+            run, counts = part.partition(":")[0], f"{row['tried']:,} | {row['held']:,} | {row['tried'] - row['held']}"
+            lines.append(f"| {run} | {row['fault']}{_every(row.get('stride', 1))} | {counts} |")
     return "\n".join(lines)
+
+
+def _every(stride: int) -> str:
+    return f", every {stride}th call" if stride > 3 else ["", ", every 2nd call", ", every 3rd call"][stride - 1]
+
+
+def done_before(again: bool) -> dict[str, dict[str, Any]]:
+    """Parts of an interrupted sitting, tried as they are tried today; nothing after a complete one."""
+    if again or not RESULTS.exists():
+        return {}
+    known = json.loads(RESULTS.read_text(encoding="utf-8"))
+    same = {part: known[part] for part in PARTS if known.get(part, {}).get("arguments") == list(PARTS[part])}
+    return {} if len(same) == len(PARTS) else same
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--again", action="store_true", help="forget what was tried before")
-    parser.add_argument("--only", action="append", choices=list(PARTS), help="these parts")
+    parser.add_argument("--table", action="store_true", help="print the table of what was tried, try nothing")
     options = parser.parse_args()
+    if options.table:
+        print(table(json.loads(RESULTS.read_text(encoding="utf-8"))))
+        return 0
     if reason := unavailable():
         print(f"skipped: {reason}")
         return 0
-    found = {} if options.again or not RESULTS.exists() else json.loads(RESULTS.read_text(encoding="utf-8"))
+    found = done_before(options.again)
     with tempfile.TemporaryDirectory(prefix="graphnetz-shim-") as folder:
         library = build(Path(folder))
-        for part in options.only or PARTS:
-            if part in found and not options.only:
+        for part in PARTS:
+            if part in found:
                 continue
-            rows = run(library, PARTS[part])
-            found[part] = rows
-            for row in rows:
-                row.pop("slowest", None)
-            RESULTS.write_text(json.dumps({name: found[name] for name in PARTS if name in found}, indent=1) + "\n")
-            for row in rows:
+            found[part] = {"arguments": list(PARTS[part]), "rows": run(library, PARTS[part])}
+            ordered = {name: found[name] for name in PARTS if name in found}
+            RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+            for row in found[part]["rows"]:
                 bad = row["tried"] - row["held"]
                 print(f"{part}: {row['fault']}: tried {row['tried']}, held {row['held']}, broken {bad}", flush=True)
     print(table(found))
-    tried, held = (sum(row[key] for rows in found.values() for row in rows) for key in ("tried", "held"))
+    rows = [row for told in found.values() for row in told["rows"]]
+    tried, held = sum(row["tried"] for row in rows), sum(row["held"] for row in rows)
     print(f"total: tried {tried}, held {held}, broken {tried - held}")
     return 0 if tried == held else 1
 
