@@ -81,8 +81,9 @@ def test_only_shared_seeds_are_paired_and_gaps_are_named(pair):
     other = report({"cora": {"GCN": [0.1, 0.2]}}, metric="test_f1")
     assert compare_reports(report(a), other).incomparable[0][0] == "cora"
     assert "share no task" in compare_reports(report(a), other).sentence()
-    with pytest.raises(UsageError, match="alpha"):
-        compare_reports(report(a), report(a), alpha=2.0)
+    for alpha in (0.0, 1.0, 2.0):
+        with pytest.raises(UsageError, match="alpha"):
+            compare_reports(report(a), report(a), alpha=alpha)
 
 
 def test_identical_runs_are_called_identical(pair):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -36,12 +37,39 @@ def inside(root: str | Path, *parts: str) -> Path:
     return target
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder with those above it, so that none of them is gone after a loss of power."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync_folder(place.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: a new name is otherwise in memory only, whatever its file holds."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows does not open folders, and one may be writable but not readable
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
+    finally:
+        os.close(handle)
+
+
+_NO_FOLDER_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES)
+"""What file systems say that cannot sync a folder, and need not be asked to."""
+
+
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
-    """Write to a temporary neighbour, then rename: a reader never sees half a file."""
+    """Write to a temporary neighbour, then rename: a reader never sees half a file, also after a loss of power."""
     target = Path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
         raise StoreError(
@@ -56,10 +84,18 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
     except BaseException as error:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):  # the error on its way is the one to tell
+            Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise StoreError(f"Cannot write {str(target)!r}: {error.strerror}. Nothing was changed.") from error
         raise
+    try:
+        sync_folder(target.parent)
+    except OSError as error:
+        raise StoreError(
+            f"{str(target)!r} is written, but may be lost with the power: its folder cannot be synced "
+            f"({error.strerror}). Check the disk, then write it again."
+        ) from error
 
 
 def write_file(path: str | Path, content: str | bytes) -> Path:

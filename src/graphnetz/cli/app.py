@@ -80,6 +80,11 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         say(resume_hint())
         return INTERRUPTED
+    except MemoryError:
+        say(
+            "The memory of this machine is full. Close other programs, or take fewer workers or smaller data. " + kept()
+        )
+        return WRONG_USAGE
     except BrokenPipeError:  # the reader of our output went away: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
@@ -102,9 +107,14 @@ def remember_folder(folder: str) -> None:
 
 def resume_hint() -> str:
     """Return the sentence printed after Ctrl-C."""
+    return f"Interrupted. {kept()}".rstrip()
+
+
+def kept() -> str:
+    """Say how to go on with the run of this process, where there is one."""
     if not _current_folder:
-        return "Interrupted."
-    return f"Interrupted. Finished cells are kept; go on with: graphnetz resume {shlex.quote(_current_folder[0])}"
+        return ""
+    return f"Finished cells are kept; go on with: graphnetz resume {shlex.quote(_current_folder[0])}"
 
 
 def answer(as_json: bool, data: Callable[[], Any], words: Callable[[], object]) -> int:
