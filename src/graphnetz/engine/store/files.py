@@ -41,8 +41,11 @@ def plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        known = (words.format(path=str(path)) for mark, words in _WORDS if mark in str(error).lower())
-        raise StoreError(next(known, f"The store {str(path)!r} failed: {error}.")) from error
+        if not path.parent.is_dir():  # SQLite calls a store whose folder was removed read-only
+            raise StoreError(f"The folder {str(path.parent)!r} is gone: it was removed or moved meanwhile.") from error
+        first = str(error.__context__ if "rollback" in str(error) and error.__context__ else error)
+        known = (words.format(path=str(path)) for mark, words in _WORDS if mark in first.lower())
+        raise StoreError(next(known, f"The store {str(path)!r} failed: {first}.")) from error
     except OverflowError as error:
         raise StoreError(f"{path!s}: a number does not fit 64 bits ({error}). Use smaller seeds.") from error
 
