@@ -274,7 +274,7 @@ def read_csv(path: str | Path, *, text: Sequence[str] = ("task", "model"), most:
     try:
         frame = pd.read_csv(
             io.StringIO(content), dtype=dict.fromkeys(plain, str), keep_default_na=False, na_values=missing,
-            float_precision="round_trip", skip_blank_lines=True, index_col=False,
+            skip_blank_lines=True, index_col=False,
         )  # fmt: skip
     except (ValueError, OverflowError, MemoryError) as error:  # pandas' own errors are ValueErrors
         raise DataError(f"{name!r} is not a table ({shorten(error, 120)}). Give a CSV file with a header.") from error

@@ -267,7 +267,7 @@ def _is_edge_header(first: list[str], others: list[list[str]]) -> bool:
         return True  # a graph of letters may hold nodes called u and v, but then they occur again
     if not others or len(first) < 2 or len(others[0]) < 2:
         return False
-    ends = not any(_INTEGER.match(cell) for cell in first[:2]) and all(
+    ends = not any(_NUMBER.match(cell) for cell in first[:2]) and all(
         _INTEGER.match(cell) for row in others for cell in row[:2]
     )
     further = zip(first[2:], others[0][2:], strict=False)

@@ -41,8 +41,7 @@ def plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if not path.parent.is_dir():  # SQLite calls a store whose folder was removed read-only
-            raise StoreError(f"The folder {str(path.parent)!r} is gone: it was removed or moved meanwhile.") from error
+        # Python's own attempt to take back what never began hides why it did not.
         first = str(error.__context__ if "rollback" in str(error) and error.__context__ else error)
         known = (words.format(path=str(path)) for mark, words in _WORDS if mark in first.lower())
         raise StoreError(next(known, f"The store {str(path)!r} failed: {first}.")) from error
