@@ -128,18 +128,18 @@ def _zero(number: int) -> Change:
     return change
 
 
-def groups() -> Iterator[tuple[str, list[tuple[str, Change]], bool]]:
-    """Yield every group of changes, and whether results.json is left out so that the store is read."""
-    yield "results.json", hostile_results(), False
-    yield "store columns", hostile_columns(), True
-    yield "damaged store", hostile_files(), True
+def groups(*, every: int = 1) -> Iterator[tuple[str, list[tuple[str, Change]], bool]]:
+    """Yield the groups of changes, and whether results.json is left out so that the store is read."""
+    yield "damaged store", hostile_files(every=every), True
+    yield "store columns", hostile_columns(every=every), True
+    yield "results.json", hostile_results(every=every), False
 
 
-if __name__ == "__main__":  # the long form: python tests/adversarial/fuzz.py
-    failed = False
+if __name__ == "__main__":  # the long form: python tests/adversarial/fuzz.py [EVERY]
+    failed, every = False, int(sys.argv[1]) if len(sys.argv) > 1 else 1
     with tempfile.TemporaryDirectory() as place:
         base = make_run(Path(place))
-        for title, changes, from_store in groups():
+        for title, changes, from_store in groups(every=every):
             total: Counter[str] = Counter()
             for name, change in changes:
                 with tempfile.TemporaryDirectory() as other:

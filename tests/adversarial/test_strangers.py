@@ -183,7 +183,7 @@ def rename_everything(run):
     raw["cells"][0] |= {"status": "failed", "error": EVIL, "metrics": {}}
     raw["tasks"][0] |= {"name": f"{EVIL}{task}", "label": EVIL}
     raw["models"][0] = f"{EVIL}{model}"
-    raw["config"] |= {"title": EVIL, "budgets": {EVIL: EVIL}, "protocols": {}}
+    raw["config"] |= {"title": EVIL, "budgets": {f"{EVIL}{task}": {f"{EVIL}{model}": 100}}, "protocols": {}}
     raw["absent"] = [{"task": f"{EVIL}{task}", "model": EVIL, "reason": EVIL}]
     path.write_text(json.dumps(raw), encoding="utf-8")
     with closing(sqlite3.connect(run / "store.sqlite")) as db, db:
@@ -203,8 +203,7 @@ def harmless(text):
 def test_no_escape_sequence_of_a_file_reaches_the_terminal(command, as_json, run, tmp_path):
     rename_everything(run)
     found = outcome([*COMMANDS[command], *["--json"][:as_json]], tmp_path)
-    assert found.code in (0, 1, 2)
-    assert "Traceback" not in found.said
+    assert found.code in (0, 1), found.said
     assert harmless(found.said)
     assert harmless(found.printed)
 

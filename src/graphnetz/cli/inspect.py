@@ -73,7 +73,7 @@ def status(
 
     refuse_links(folder)
     with from_others(f"The store of {str(folder)!r}", DAMAGED), Store.open(folder, readonly=True) as store:
-        counts = dict(store.counts())
+        counts = {str(name): count for name, count in store.counts().items()}
         running = store.running()
         recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}
         every = list(store.cells())

@@ -41,7 +41,7 @@ class Live:
             from_others(f"The store of {str(self.folder)!r}", DAMAGED),
             Store.open(self.folder, readonly=True) as store,
         ):
-            counts = dict(store.counts())
+            counts = {str(name): count for name, count in store.counts().items()}
             running = [f"{task} / {model} / seed {seed}" for task, model, seed, _, _ in store.running()]
         total = sum(counts.values())
         left = counts.get("pending", 0) + counts.get("running", 0)

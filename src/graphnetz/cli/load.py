@@ -67,6 +67,7 @@ def _live_report(folder: Path) -> BenchmarkReport:
     from graphnetz.engine.store import Store
     from graphnetz.records import recorded_protocols
     from graphnetz.report import BenchmarkReport, TaskInfo
+    from graphnetz.report.checks import check_cells
     from graphnetz.report.sections import combine, read_sections
 
     with Store.open(folder, readonly=True) as store:
@@ -75,6 +76,7 @@ def _live_report(folder: Path) -> BenchmarkReport:
         sections = combine(store.read_sections(), read_sections(folder, strict=False))
         written = dict(store.read_meta().get("analysis_plan") or {}).get("plan", {})
         rule = written.get("stopping_rule")
+    check_cells(results, store.path.name, planned=planned)
     config: dict[str, Any] = {"title": f"{len(results)} of {len(planned)} cells finished"}
     config |= recorded_protocols(planned)
     if isinstance(rule, dict):  # seeds in rounds: looking at a run that goes on must not make its tests bolder
@@ -101,10 +103,13 @@ def _live_report(folder: Path) -> BenchmarkReport:
 def _with_store(report: BenchmarkReport, folder: Path) -> BenchmarkReport:
     """Add what results.json leaves out: keys, curves, seconds, memory and environments."""
     from graphnetz.engine.store import Store
+    from graphnetz.report.checks import check_cells
 
     with from_others(f"The store of {str(folder)!r}", DAMAGED), Store.open(folder, readonly=True) as store:
         predictions = not (folder / "examples").is_dir()  # those are read when they are asked for
-        kept = {(r.task, r.model, r.seed): r for r in store.results(predictions=predictions)}
+        found = list(store.results(predictions=predictions))
+    check_cells(found, store.path.name)
+    kept = {(r.task, r.model, r.seed): r for r in found}
     full = []
     for result in report.results:
         other = kept.get((result.task, result.model, result.seed))

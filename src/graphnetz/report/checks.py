@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from graphnetz._core.errors import DataError, UnknownNameError
 from graphnetz._core.text import shorten
 from graphnetz.metrics import lookup
+from graphnetz.records import Cell, CellResult
 from graphnetz.records.config import LARGEST_SEED, MOST_SEEDS
 
 MOST_RESAMPLES = 1_000_000
@@ -23,6 +25,7 @@ _Count = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 _Seed = Annotated[int, Field(ge=-LARGEST_SEED, le=LARGEST_SEED)]
 _Name = Annotated[str, Field(min_length=1)]
 _Table = dict[str, Any]
+_TEXT = TypeAdapter(str, config=ConfigDict(strict=True))
 
 
 class _Strict(BaseModel):
@@ -68,12 +71,25 @@ class _Absent(_Strict):
     reason: str
 
 
+class _Auto(BaseModel):
+    """A rule for seeds in rounds, see `graphnetz.records.seed_rule.SeedRule`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    margin: Annotated[float, Field(gt=0)] | None
+    max_seeds: Annotated[int, Field(ge=2, le=MOST_SEEDS)] = 30
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    spending: str = "pocock"
+    futility: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    first_look: Annotated[int, Field(ge=2, le=MOST_SEEDS)] = 5
+    mode: str = "auto"
+
+
 class _Config(_Strict):
     """The settings that an analysis reads; the others are only shown."""
 
-    baselines: list[str] | None = None
-    budgets: _Table | None = None
-    auto: _Table | None = None
+    baselines: list[str] = []
+    budgets: dict[str, dict[str, _Count | None]] = {}
+    auto: _Auto | None = None
     suite: str | None = None
     title: str | None = None
     protocols: dict[str, _Table] | None = None
@@ -144,6 +160,50 @@ def check_results(raw: Mapping[str, Any], name: str) -> None:
         if cell.status == "ok" and score is not None:
             place = f"{name!r}, task {_short(cell.task)}, model {_short(cell.model)}, seed {cell.seed}"
             check_score(info.metric, score, place)
+
+
+_STORED = ("task", "model", "seed", "status", "metrics", "epochs", "best_epoch", "parameters", "n_train", "n_test")
+
+
+def check_cells(results: Iterable[CellResult], name: str, *, planned: Iterable[Cell] = ()) -> None:
+    """Refuse results of a store whose values are not of their types, or that their metric cannot take.
+
+    Parameters
+    ----------
+    results
+        Finished cells.
+    planned
+        Cells that may have no result yet.
+    name
+        Of the store, for the sentence.
+
+    Examples
+    --------
+    >>> from graphnetz.records import Cell, CellResult
+    >>> check_cells([CellResult("", "cora", "GCN", "first")], "store.sqlite")
+    Traceback (most recent call last):
+        ...
+    graphnetz._core.errors.DataError: 'store.sqlite', seed: Input should be a valid integer (got 'first'). ...
+    """
+    for item in planned:
+        if not (isinstance(item.task, str) and isinstance(item.model, str) and isinstance(item.seed, int)):
+            shown = shorten(repr((item.task, item.model, item.seed)), 80)
+            raise DataError(f"{name!r} holds the cell {shown}, which is none of ours: restore it from a copy.")
+    for cell in results:
+        values = {key: getattr(cell, key) for key in _STORED} | {"notes": list(cell.notes), "error": cell.error}
+        try:
+            _Cell.model_validate(values | {"metrics": dict(cell.metrics)})
+            for text in (cell.metric, cell.replication, cell.environment):
+                _TEXT.validate_python(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(shorten(part, 40) for part in first["loc"]) or "a text"
+            raise DataError(
+                f"{name!r}, {where}: {first['msg']} (got {shorten(repr(first['input']), 60)}). The file is "
+                "damaged or not ours: restore it from a copy."
+            ) from None
+        if cell.ok and math.isfinite(cell.value):
+            check_score(cell.metric, cell.value, f"{name!r}, {_short((cell.task, cell.model, cell.seed))}")
 
 
 def check_score(metric: str, score: float, place: str) -> None:
