@@ -16,8 +16,6 @@ from typing import Annotated, Any
 import typer
 
 from graphnetz._core.errors import UsageError, unknown_name
-from graphnetz._core.paths import refuse_links
-from graphnetz._core.readers import from_others
 from graphnetz._core.registry import PluginWarning, Registry
 from graphnetz._core.text import clean
 from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
@@ -67,6 +65,8 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Show how far a run is, from another terminal."""
+    from graphnetz._core.paths import refuse_links
+    from graphnetz._core.readers import from_others
     from graphnetz.cli.load import DAMAGED
     from graphnetz.engine.progress import Estimator, clock
     from graphnetz.engine.store import Store
