@@ -171,7 +171,7 @@ def test_scores_from_elsewhere():
     [
         ({"seed": [0, 0, 0, 1]}, "more than once"),
         ({"seed": ["x", 1, 0, 1]}, "seed holds 'x'"),
-        ({"seed": [0.5, 1, 0, 1]}, "Give whole numbers"),
+        ({"seed": [0.5, 1, 0, 1]}, "Give a whole number"),
         ({"greater_is_better": ["true", "false", "true", "true"]}, "several values of greater_is_better"),
         ({"greater_is_better": ["maybe"] * 4}, "greater_is_better='maybe'"),
         ({"greater_is_better": [None] * 4, "metric": ["foo"] * 4}, "no greater_is_better"),
