@@ -130,7 +130,7 @@ def check_results(raw: Mapping[str, Any], name: str) -> None:
     >>> check_results(raw | {"bootstrap_n": 10**9}, "results.json")
     Traceback (most recent call last):
         ...
-    graphnetz._core.errors.DataError: 'results.json', bootstrap_n: Input should be less than or equal to 1000000 ...
+    graphnetz._core.errors.DataError: 'results.json' does not follow its schema in bootstrap_n: Input should be less ...
     """
     try:
         found = _Results.model_validate(dict(raw))
@@ -138,7 +138,8 @@ def check_results(raw: Mapping[str, Any], name: str) -> None:
         first = error.errors(include_url=False)[0]
         where = ".".join(shorten(part, 40) for part in first["loc"])
         raise DataError(
-            f"{name!r}, {where}: {first['msg']} (got {shorten(repr(first['input']), 60)}). Write it again with to_json."
+            f"{name!r} does not follow its schema in {where}: {first['msg']} (got "
+            f"{shorten(repr(first['input']), 60)}). Write it again with to_json."
         ) from None
     tasks = {task.name: task for task in found.tasks}
     _once(name, "task", [task.name for task in found.tasks])

@@ -144,7 +144,7 @@ def _parse(source: str | Path) -> dict[str, Any]:
     give = "Give a results.json file or its text."
     text, name = str(source), "The report"
     if isinstance(source, Path) or not text.lstrip().startswith("{"):
-        text, name = read_text(source, most=MAX_BYTES, give=give), Path(source).name
+        text, name = read_text(source, most=MAX_BYTES, give=give, what="the report"), Path(source).name
     raw = parse_json(text, name=name, give=give)
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         raise DataError(f"This is not a graphnetz report: its schema is not {SCHEMA!r}. Give a results.json file.")
