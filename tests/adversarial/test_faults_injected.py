@@ -127,7 +127,7 @@ def test_a_full_memory_is_one_sentence_at_the_command(monkeypatch, capsys):
     finally:
         cli_app._current_folder.clear()
     said = capsys.readouterr().err
-    assert said.startswith("The memory of this machine is full.")
+    assert said.startswith("There is not enough memory")
     assert "graphnetz resume 'my run'" in said
 
 

@@ -64,6 +64,39 @@ _NO_FOLDER_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES)
 """What file systems say that cannot sync a folder, and need not be asked to."""
 
 
+def refuse_links(folder: str | Path) -> None:
+    """Refuse a run folder whose parts are links: reading would show, and writing would change, what lies elsewhere.
+
+    The folder itself may be reached by a link, since its name was given by the caller.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> (place / "results.json").symlink_to("/etc/hostname")
+    >>> refuse_links(place)
+    Traceback (most recent call last):
+        ...
+    graphnetz._core.errors.StoreError: ... has the link 'results.json', ... Put the file itself there, or remove it.
+    """
+    base = Path(folder)
+    for part in (base, *(entry for entry in _entries(base) if entry.is_dir() and not entry.is_symlink())):
+        for entry in _entries(part):
+            if entry.is_symlink():
+                name = entry.relative_to(base).as_posix()
+                raise StoreError(
+                    f"The folder {str(folder)!r} has the link {name!r}, and links are not followed. Put the file "
+                    "itself there, or remove it."
+                )
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:  # not there, not a folder or not readable: whoever opens it says so
+        return []
+
+
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
     """Write to a temporary neighbour, then rename: a reader never sees half a file, also after a loss of power."""

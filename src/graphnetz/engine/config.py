@@ -15,6 +15,7 @@ from graphnetz._core.paths import slug
 from graphnetz.analysis.comparisons import known_test
 from graphnetz.datasets import SUITES, find_task, iter_benchmark_tasks, task_from_edges
 from graphnetz.engine.adaptive import seed_rule
+from graphnetz.engine.executors import EXECUTORS
 from graphnetz.engine.plan import Plan, make_plan
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.worker import Workbench
@@ -237,7 +238,7 @@ def _protocols(
         asked |= dict(brought.protocol or {})
     if config.epochs is not None:
         asked["epochs"] = config.epochs
-    asked.setdefault("device", _device(config.device))
+    asked.setdefault("device", _device(config.device, here="address" not in EXECUTORS[config.backend].takes))
     dropped = set(asked) | ({"budget"} if config.asks_for_width else set())
     every = {key: value for key, value in suite.protocol.items() if key not in dropped} | asked
     single = {
@@ -262,9 +263,19 @@ def mirrored(config: RunConfig) -> Iterator[None]:
             os.environ.update({} if before is None else {MIRROR: before})
 
 
-def _device(device: str) -> str:
-    if device != "auto":
+def _device(device: str, *, here: bool = True) -> str:
+    """Return the device that cells train on; one that is not there is refused, unless other machines train."""
+    if device == "cpu":
         return device
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        found = torch.device(device)
+    except RuntimeError:
+        raise UsageError(f"The setting 'device' is wrong: it is auto, cpu or cuda:0 (got {device!r}).") from None
+    count = {"cuda": torch.cuda.device_count(), "cpu": 1, "mps": int(torch.backends.mps.is_available())}
+    if here and (found.index or 0) >= count.get(found.type, 0):
+        raise UsageError(f"The setting 'device' is wrong: this machine has no {device!r}. Give auto or cpu.")
+    return device

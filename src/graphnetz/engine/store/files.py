@@ -73,12 +73,14 @@ def plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if "unable to open" not in str(error) and path.is_absolute() and not path.exists():
+        # Python's own attempt to take back what never began hides why it did not.
+        first = str(error.__context__ if "rollback" in str(error) and error.__context__ else error)
+        if "unable to open" not in first and path.is_absolute() and not path.exists():
             # SQLite calls this read-only, or an I/O error.
             raise removed(path) from error
         names = {"path": str(path), "holder": lock_holder(path)}
-        known = (words.format(**names) for mark, words in _WORDS if mark in str(error).lower())
-        raise StoreError(next(known, f"The store {str(path)!r} failed: {error}.")) from error
+        known = (words.format(**names) for mark, words in _WORDS if mark in first.lower())
+        raise StoreError(next(known, f"The store {str(path)!r} failed: {first}.")) from error
     except MemoryError as error:
         raise StoreError(
             f"The memory is full: {str(path)!r} could not be read or written. Close other programs or take fewer "
