@@ -25,7 +25,7 @@ from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
 from graphnetz.models.budget import budget_notes, width_for
 from graphnetz.records import LAYERS_NOTE, Cell, CellResult, GraphList, Protocol, Replication, Task
-from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
+from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit, shown
 from graphnetz.tasktypes.loop import evaluate
 from graphnetz.tasktypes.reference import as_published
 from graphnetz.tasktypes.sampled import sampled
@@ -149,10 +149,11 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
     model = build_model(kind, spec, split, protocol)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
-    with kernels.accelerate(model, split.data) as report:
+    seen = shown(split, kind.answers)
+    with kernels.accelerate(model, seen.data) as report:
         hook = getattr(model, "fit", None)
         if callable(hook):
-            hook(split, protocol)
+            hook(seen, protocol)
             scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
             outcome = _measured(kind, split, scores, history=getattr(model, "history", None))
         else:
@@ -165,11 +166,12 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
 def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:
     from threadpoolctl import threadpool_limits
 
+    seen = shown(split, kind.answers)
     with threadpool_limits(1):  # one thread, as everywhere: sums must not depend on the core count
-        model.fit(split, generator("predictor", seed))
-        scores = model.score(split)
+        model.fit(seen, generator("predictor", seed))
+        scores = model.score(seen)
         # Equally good answers, where the predictor cannot choose: the cell gets their expected metrics.
-        guesses = model.guesses(split) if hasattr(model, "guesses") else [scores]
+        guesses = model.guesses(seen) if hasattr(model, "guesses") else [scores]
     found = [_measured(kind, split, {part: np.asarray(one[part]) for part in ("val", "test")}) for one in guesses]
     metrics = {key: float(np.mean([one.metrics[key] for one in found])) for key in found[0].metrics}
     history = {key: [metrics[key]] for key in found[0].history}

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from graphnetz._core.errors import DataError
+from graphnetz._core.rng import generator
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,13 @@ def labelled(
     label = torch.cat([torch.ones(positive.shape[1]), torch.zeros(negative.shape[1])])
     types = None if relation is None else torch.from_numpy(np.concatenate(relation))
     return Pairs(index, label.to(torch.get_default_dtype()), types)
+
+
+def mixed(pairs: Pairs) -> Pairs:
+    """The same pairs in an order that says nothing about their labels, for the parts that models are tested on."""
+    order = torch.from_numpy(generator("order of pairs", len(pairs)).permutation(len(pairs)))
+    relation = None if pairs.relation is None else pairs.relation[order]
+    return Pairs(pairs.index[:, order], pairs.label[order], relation)
 
 
 def unordered_pairs(edge_index: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
