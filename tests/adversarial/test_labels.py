@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from coins import NODES, many_graphs, one_graph
 from torch import nn
 from torch.nn import functional as F
 
 from graphnetz import run_benchmark, task_from_dataset
+from graphnetz._core.errors import DataError
 from graphnetz._core.rng import training_context
 from graphnetz.engine.worker import train_once
 from graphnetz.models import spec_from
-from graphnetz.records import Protocol
+from graphnetz.records import GraphList, Protocol
 from graphnetz.tasktypes import TASK_TYPES, shown
 from graphnetz.tasktypes.pairs import Pairs
 
@@ -192,3 +194,67 @@ def test_a_run_with_a_cheating_model_scores_it_at_chance(coins):
     options = {"seeds": range(2), "epochs": 2, "backend": "serial", "verbose": False}
     report = run_benchmark(models={"Cheat": (Cheat, "node_cls")}, tasks=task, **options)
     assert all(0.3 < result.value < 0.7 for result in report.results)
+
+
+def overlapping(first, second):
+    data = one_graph()
+    data[f"{first}_mask"] = data[f"{first}_mask"] | (data[f"{second}_mask"] & (torch.arange(data.num_nodes) < 60))
+    return data
+
+
+@pytest.mark.parametrize(("first", "second"), [("test", "train"), ("val", "train"), ("test", "val")])
+def test_overlapping_masks_are_refused_before_anything_is_trained(first, second, tmp_path):
+    task = task_from_dataset("overlap", "node_cls", overlapping(first, second))
+    with pytest.raises(DataError, match=r"'overlap': 20 of the 120 .* nodes are .* nodes as well"):
+        run_benchmark(models=["MLP"], tasks=task, seeds=1, epochs=1, verbose=False, backend="serial")
+
+
+def test_equal_masks_are_refused():
+    data = one_graph()
+    data.val_mask = data.test_mask = data.train_mask
+    task = task_from_dataset("equal", "node_cls", data)
+    with pytest.raises(DataError, match="100 of the 100 test nodes are validation nodes"):
+        run_benchmark(models=["MLP"], tasks=task, seeds=1, epochs=1, verbose=False, backend="serial")
+
+
+def test_graphs_listed_in_two_parts_are_refused():
+    lists = {"train": range(80), "val": range(79, 100), "test": range(100, 120)}
+    task = task_from_dataset("lists", "graph_cls", GraphList(many_graphs("class"), splits=lists))
+    with pytest.raises(DataError, match="1 of the 21 validation graphs are training graphs"):
+        run_benchmark(models=["MLP"], tasks=task, seeds=1, epochs=1, verbose=False, backend="serial")
+
+
+def test_copies_of_training_graphs_are_named_in_report_and_provenance(tmp_path):
+    graphs = many_graphs("class")
+    graphs[100:110] = [graph.clone() for graph in graphs[:10]]
+    lists = {"train": range(80), "val": range(80, 100), "test": range(100, 120)}
+    task = task_from_dataset("copies", "graph_cls", GraphList(graphs, splits=lists))
+    report = run_benchmark(models=["MLP"], tasks=task, seeds=2, epochs=1, verbose=False, backend="serial")
+    words = "50 % of the test graphs equal a training graph"
+    section = next(section for section in report.sections if section.name == "repeated")
+    assert section.level == "warning"
+    assert "copies" in section.verdict
+    assert words in section.tables[0].rows[0][1]
+    assert any(words in note for note in report.provenance["notes"])
+
+
+def test_held_out_edges_in_the_message_graph_are_named():
+    data = one_graph()
+    for part, columns in (("val", slice(0, 40)), ("test", slice(40, 90))):
+        data[f"{part}_pos_edge_index"] = data.edge_index[:, columns]
+        data[f"{part}_neg_edge_index"] = torch.randint(NODES, (2, 40))
+    task = task_from_dataset("both_roles", "link_pred", data)
+    report = run_benchmark(models=["Jaccard"], tasks=task, seeds=1, verbose=False, backend="serial")
+    found = next(section for section in report.sections if section.name == "repeated")
+    assert "100 % of the test edges are edges that models pass messages over" in found.tables[0].rows[0][1]
+
+
+def test_a_clean_task_has_no_such_section(coins):
+    report = run_benchmark(
+        models=["Majority"],
+        tasks=task_from_dataset("coins", *coins["graphs"]),
+        seeds=1,
+        verbose=False,
+        backend="serial",
+    )
+    assert "repeated" not in {section.name for section in report.sections}
