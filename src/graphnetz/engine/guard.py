@@ -6,11 +6,9 @@ import copy
 import dataclasses
 import operator
 import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from torch import Tensor
 from torch.nn.modules import module as hooked
 
 from graphnetz._core.errors import GraphnetzError
+from graphnetz.engine.identity.places import is_installed
 from graphnetz.tasktypes import Split
 from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.pairs import Pairs
@@ -314,8 +313,7 @@ def _is_own(module: str) -> bool:
     if module.partition(".")[0] in ("builtins", "graphnetz"):
         return False
     path = getattr(sys.modules.get(module), "__file__", None)
-    installed = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return path is None or not any(Path(path).is_relative_to(root) for root in installed)
+    return path is None or not is_installed(path)
 
 
 def private(split: Split) -> Split:

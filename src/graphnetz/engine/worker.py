@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
 from graphnetz._core.rng import generator, seed_everything, training_context
 from graphnetz.engine.guard import Guard, TamperedError, Watch, private, switched, switches, threads_fixed
+from graphnetz.engine.identity.code import users_files
+from graphnetz.engine.identity.reads import seen, watched
 from graphnetz.engine.predictions import examined, kept_predictions
 from graphnetz.engine.search import SearchSpace
 from graphnetz.metrics import METRICS
@@ -62,6 +64,7 @@ class Workbench:
     datasets: dict[tuple[str, int | None], Any] = field(default_factory=dict)
     found: dict[str, Replication | None] = field(default_factory=dict)
     _splits: OrderedDict[tuple[str, int, str], Split] = field(default_factory=OrderedDict)
+    _files: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
     _ready: tuple[str, Split] | None = None
     _guard: Guard | None = None
 
@@ -98,7 +101,8 @@ class Workbench:
         except DataError as error:
             raise DataError(f"Task {name!r}: {error}") from error
         if task.after_split is not None:
-            split = task.after_split(split, seed)
+            with watched(self.root):
+                split = task.after_split(split, seed)
         split.metric = task.metric or split.metric
         found = self.found.get(name, "unknown") if task.seeded else None
         split.replication = task.replication or found or split.replication
@@ -163,6 +167,21 @@ class Workbench:
             guard.restore()
 
     def _run(self, cell: Cell, *, copies: bool) -> CellResult:
+        files = self._written_by_user(cell)
+        if not files:
+            return self._call(cell, copies=copies)
+        with watched(self.root, fresh=True):
+            result = self._call(cell, copies=copies)
+        return dataclasses.replace(result, reads=seen(files))
+
+    def _written_by_user(self, cell: Cell) -> Set[str]:
+        """Files whose code may read what no key knows; found once for each model on each task."""
+        if (cell.task, cell.model) not in self._files:
+            spec, hook = self.specs[cell.model], self.tasks[cell.task].after_split
+            self._files[cell.task, cell.model] = users_files((spec.cls, spec.factory, dict(spec.kwargs), hook))
+        return self._files[cell.task, cell.model]
+
+    def _call(self, cell: Cell, *, copies: bool) -> CellResult:
         where = require_device(cell.protocol.device)
         with training_context(cell.seed, threads=cell.protocol.threads, dtype=cell.protocol.dtype):
             ready = self._ready is not None and self._ready[0] == cell.key
@@ -191,11 +210,11 @@ class Workbench:
     def _lent(self, split: Split, kind: TaskType) -> Watch:
         """Note what the models of a split are lent; once per split."""
         if "watch" not in split.cache:
-            seen = shown(split, kind.answers)
-            if isinstance(seen.data, PackedGraphs) and isinstance(kind, OnGraphs):
+            lent = shown(split, kind.answers)
+            if isinstance(lent.data, PackedGraphs) and isinstance(kind, OnGraphs):
                 for part in ("val", "test"):
-                    evaluation_batches(seen, part)
-            split.cache["watch"] = Watch.over(seen)
+                    evaluation_batches(lent, part)
+            split.cache["watch"] = Watch.over(lent)
         found: Watch = split.cache["watch"]
         return found
 
@@ -246,11 +265,11 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
     model = build_model(kind, spec, split, protocol)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
-    seen = shown(split, kind.answers)
-    with kernels.accelerate(model, seen.data) as report:
+    lent = shown(split, kind.answers)
+    with kernels.accelerate(model, lent.data) as report:
         hook = getattr(model, "fit", None)
         if callable(hook):
-            hook(seen, protocol)
+            hook(lent, protocol)
             scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
             outcome = _measured(kind, split, scores, history=getattr(model, "history", None))
         else:
@@ -263,12 +282,12 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
 def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:
     from threadpoolctl import threadpool_limits
 
-    seen = shown(split, kind.answers)
+    lent = shown(split, kind.answers)
     with threadpool_limits(1):  # one thread, as everywhere: sums must not depend on the core count
-        model.fit(seen, generator("predictor", seed))
-        scores = model.score(seen)
+        model.fit(lent, generator("predictor", seed))
+        scores = model.score(lent)
         # Equally good answers, where the predictor cannot choose: the cell gets their expected metrics.
-        guesses = model.guesses(seen) if hasattr(model, "guesses") else [scores]
+        guesses = model.guesses(lent) if hasattr(model, "guesses") else [scores]
     found = [_measured(kind, split, {part: np.asarray(one[part]) for part in ("val", "test")}) for one in guesses]
     metrics = {key: float(np.mean([one.metrics[key] for one in found])) for key in found[0].metrics}
     history = {key: [metrics[key]] for key in found[0].history}

@@ -10,11 +10,11 @@ import contextlib
 import importlib
 import json
 import sys
-import sysconfig
 from collections.abc import Iterable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
+
+from graphnetz.engine.identity.places import is_installed
 
 _MOST = 32_000  # bytes: less than a pipe holds, so that telling never waits
 
@@ -55,13 +55,9 @@ def learn(told: bytes) -> None:
 
 
 def _is_installed(name: str) -> bool:
-    top = name.partition(".")[0]
-    spec = find_spec(top)
+    spec = find_spec(name.partition(".")[0])
     origin = getattr(spec, "origin", None) or ""
-    if top == "graphnetz" or origin in ("built-in", "frozen"):
-        return True
-    roots = [sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return any(Path(origin).is_relative_to(root) for root in roots)
+    return origin in ("built-in", "frozen") or (bool(origin) and is_installed(origin))
 
 
 def _generated() -> Iterable[str]:
