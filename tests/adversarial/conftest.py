@@ -1,4 +1,4 @@
-"""Shared by the tests that attack: the shim between a program and the C library."""
+"""Shared by the tests that attack: the shim between a program and the C library, and data that hides its answers."""
 
 import importlib.util
 import json
@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent))
+from coins import many_graphs, one_graph, triples
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -51,3 +55,24 @@ def modules_of_benchmarks(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] in ("chaos", "faults")]:
         if name != "chaos":  # tests of the engine hold it
             del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def coins():
+    """The datasets by name, with the task type of each."""
+    edge = one_graph()
+    edge.edge_label = torch.randint(2, (edge.num_edges,), generator=torch.Generator().manual_seed(3))
+    return {
+        "nodes": ("node_cls", one_graph()),
+        "node labels": ("node_cls", one_graph(labels="float")),
+        "node labels in whole numbers": ("node_cls", one_graph(labels="whole")),
+        "nodes of many graphs": ("node_cls", many_graphs("nodes")),
+        "graphs": ("graph_cls", many_graphs("class")),
+        "graph labels": ("graph_cls", many_graphs("labels")),
+        "real values": ("graph_reg", many_graphs("real")),
+        "edges": ("edge_cls", edge),
+        "edges of many graphs": ("edge_cls", many_graphs("edges")),
+        "both": ("multi_reg", many_graphs("both")),
+        "pairs": ("link_pred", one_graph()),
+        "triples": ("link_pred", triples()),
+    }

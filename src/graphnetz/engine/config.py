@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphnetz._core.device import resolve_device
 from graphnetz._core.errors import UnknownNameError, UsageError, unknown_name
 from graphnetz._core.paths import slug
 from graphnetz.analysis.comparisons import known_test
@@ -238,7 +239,9 @@ def _protocols(
         asked |= dict(brought.protocol or {})
     if config.epochs is not None:
         asked["epochs"] = config.epochs
-    asked.setdefault("device", _device(config.device, here="address" not in EXECUTORS[config.backend].takes))
+    asked.setdefault("device", config.device)
+    there = "address" in EXECUTORS[config.backend].takes  # what other machines have is found out by them
+    asked["device"] = resolve_device(asked["device"], here=not there)
     dropped = set(asked) | ({"budget"} if config.asks_for_width else set())
     every = {key: value for key, value in suite.protocol.items() if key not in dropped} | asked
     single = {
@@ -246,7 +249,11 @@ def _protocols(
         for name, changes in suite.model_protocol.items()
         if name in specs
     }
-    return every, {name: changes for name, changes in single.items() if changes} | dict(brought.model_protocol)
+    theirs = {name: changes for name, changes in single.items() if changes} | dict(brought.model_protocol)
+    for changes in theirs.values():
+        if "device" in changes:
+            resolve_device(changes["device"], here=not there)
+    return every, theirs
 
 
 @contextmanager
@@ -261,21 +268,3 @@ def mirrored(config: RunConfig) -> Iterator[None]:
         if config.mirror:
             os.environ.pop(MIRROR)
             os.environ.update({} if before is None else {MIRROR: before})
-
-
-def _device(device: str, *, here: bool = True) -> str:
-    """Return the device that cells train on; one that is not there is refused, unless other machines train."""
-    if device == "cpu":
-        return device
-    import torch
-
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        found = torch.device(device)
-    except RuntimeError:
-        raise UsageError(f"The setting 'device' is wrong: it is auto, cpu or cuda:0 (got {device!r}).") from None
-    count = {"cuda": torch.cuda.device_count(), "cpu": 1, "mps": int(torch.backends.mps.is_available())}
-    if here and (found.index or 0) >= count.get(found.type, 0):
-        raise UsageError(f"The setting 'device' is wrong: this machine has no {device!r}. Give auto or cpu.")
-    return device

@@ -26,7 +26,7 @@ from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.engine.identity.environment import environment, environment_key
 from graphnetz.engine.identity.reads import stale
-from graphnetz.engine.outputs import assemble, write_examples, write_outputs, write_toml
+from graphnetz.engine.outputs import assemble, repeated_section, write_examples, write_outputs, write_toml
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.preregistration import analysis_plan, count_again, register, registration_section
 from graphnetz.engine.progress import Estimator, Progress
@@ -236,6 +236,8 @@ def run(
             plan = run_rounds(store, plan, rule, train)
         _explain_environments(store, plan, executor)
         store.write_section(registration_section(store, planned, plan, out))
+        if plan.repeated:
+            store.write_section(repeated_section(plan))
         facts = {"suite": config.suite, "hidden_channels": config.hidden_channels or Protocol.hidden_channels}
         facts |= {"epochs": config.epochs, "task_type": config.task_type}
         if rule is not None:

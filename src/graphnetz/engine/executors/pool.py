@@ -21,7 +21,7 @@ from graphnetz.engine.executors.nursery import Nursery
 from graphnetz.engine.executors.outcome import OUTSIDE, death, ended, over_memory, signal_of
 from graphnetz.engine.executors.spawner import Spawner
 from graphnetz.engine.executors.waiting import StoppedProcesses
-from graphnetz.engine.executors.worker_process import here
+from graphnetz.engine.executors.worker_process import here, is_foreign, runs_apart
 from graphnetz.records import Cell, CellResult
 
 _MEMORY_INTERVAL = 0.02
@@ -170,8 +170,11 @@ class Pool:
             elif kind == "broken":
                 raise CannotMoveError(f"The work cannot be taken to a fresh process ({body}).")
             elif worker.cell is not None:
-                worker.cell = None
+                cell, worker.cell = worker.cell, None
                 out.append(body)
+                if body.status == "tampered" and not is_foreign(self.run_one, cell):
+                    self._end(token, "failed", "")  # nobody has put its data and libraries right
+                    return out
         if worker.channel.closed and worker.closed_at is None:
             worker.closed_at = time.monotonic()
         return out
@@ -261,7 +264,8 @@ class Pool:
         for token, worker in list(self._workers.items()):
             if worker.cell is None or worker.pid is None:
                 continue
-            used = memory.family(worker.pid) - worker.baseline
+            forks = isinstance(self.nursery, Nursery) and runs_apart(self.run_one, worker.cell)
+            used = memory.family(worker.pid, forks=forks) - worker.baseline
             worker.peak = max(worker.peak, used)
             if used > megabytes * 1e6:
                 out += self._end(token, "oom", over_memory(megabytes, used))
