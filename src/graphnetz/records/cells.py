@@ -19,7 +19,7 @@ from graphnetz.records.protocol import Protocol
 LAYERS_NOTE = "layers in kernels: "
 """How the note of a cell begins that tells which layers of its model ran in the kernels."""
 
-Status = Literal["ok", "failed", "diverged", "timeout", "oom"]
+Status = Literal["ok", "failed", "diverged", "timeout", "oom", "tampered"]
 """How a cell ended; all but ``"ok"`` are failures with a reason."""
 
 
@@ -125,7 +125,8 @@ class CellResult:
     key, task, model, seed
         Which cell, as in `Cell`.
     status
-        ``"ok"``, ``"failed"``, ``"diverged"``, ``"timeout"`` or ``"oom"``.
+        ``"ok"``, ``"failed"``, ``"diverged"``, ``"timeout"``, ``"oom"``
+        or ``"tampered"`` (the model changed what it was lent).
     metric, greater_is_better
         Headline key, such as ``test_acc``, and its direction.
     metrics

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.errors import DataError, GraphnetzError, IntegrityError, StoreError
 from graphnetz._core.plain import jsonable as jsonable
+from graphnetz._core.readers import parse_json, read_text
 from graphnetz.analysis.scores import public_error
 from graphnetz.records import CellResult, Protocol, Section, recorded_protocol
 from graphnetz.records.analysis import Comparison
 from graphnetz.records.digests import cell_digest, digest_of, predictions_digest, root_digest
 from graphnetz.records.task_info import TaskInfo
+from graphnetz.report.checks import check_results
 from graphnetz.report.integrity import check_beside
 
 if TYPE_CHECKING:
@@ -198,19 +200,11 @@ def _check_cells(raw: Mapping[str, Any], results: Sequence[CellResult], name: st
 
 
 def _parse(source: str | Path) -> dict[str, Any]:
-    text = str(source)
+    give = "Give a results.json file or its text."
+    text, name = str(source), "The report"
     if isinstance(source, Path) or not text.lstrip().startswith("{"):
-        path = Path(source)
-        try:
-            if path.stat().st_size > MAX_BYTES:
-                raise DataError(f"{path.name!r} is larger than {MAX_BYTES >> 20} MB and was not read.")
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"Cannot read the report {path.name!r}: {error}. Give a results.json file.") from error
-    try:
-        raw = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"This is not JSON ({error}). Give a results.json file or its text.") from error
+        text, name = read_text(source, most=MAX_BYTES, give=give, what="the report"), Path(source).name
+    raw = parse_json(text, name=name, give=give)
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         raise DataError(f"This is not a graphnetz report: its schema is not {SCHEMA!r}. Give a results.json file.")
     if raw.get("schema_version") not in (WITHOUT_DIGESTS, VERSION):
@@ -218,6 +212,7 @@ def _parse(source: str | Path) -> dict[str, Any]:
             f"This report has schema version {raw.get('schema_version')!r}; this version reads {WITHOUT_DIGESTS} and "
             f"{VERSION}. Read it with the version that wrote it."
         )
+    check_results(raw, name)
     return raw
 
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphnetz._core.errors import DataError
+from graphnetz._core.errors import DataError, StoreError
 from graphnetz._core.paths import slug, write_file
+from graphnetz._core.readers import read_json
 from graphnetz.analysis.registration import (
     SECTION,
     Registered,
@@ -86,14 +87,7 @@ def read_sections(folder: str | Path, *, strict: bool = True) -> list[Section]:
 
 def _read(path: Path) -> Section:
     what = f"The section {path.name!r}"
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DataError(f"{what} is larger than {MAX_BYTES >> 20} MB and was not read.")
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise DataError(
-            f"{what} cannot be read as JSON: {type(error).__name__}. Write it with write_section."
-        ) from error
+    raw = read_json(path, most=MAX_BYTES, give="Write it with write_section.")
     if not isinstance(raw, dict) or (raw.get("schema"), raw.get("schema_version")) != (SCHEMA, VERSION):
         raise DataError(f"{what} does not have schema {SCHEMA!r} version {VERSION}. Write it with write_section.")
     try:
@@ -151,6 +145,8 @@ def _with_file(plan: Registered, path: Path) -> Registered:
     """Look whether the file of a plan was changed."""
     try:
         text = path.read_text(encoding="utf-8") if path.is_file() and path.stat().st_size <= MAX_BYTES else None
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         text = ""
+    except OSError as error:  # it says nothing about what the file holds
+        raise StoreError(f"Cannot read {str(path)!r}: {error.strerror}. Nothing was lost: resume the run.") from error
     return plan if text is None else replace(plan, changed=not intact(text, plan.hash))

@@ -20,7 +20,7 @@ KEY_VERSION = 3
 Keys hash models, loaders and data, not the loop and the kernels that all of them share: raise it when those change the
 bits of a result.
 """
-FINISHED = ("ok", "failed", "diverged", "timeout", "oom")
+FINISHED = ("ok", "failed", "diverged", "timeout", "oom", "tampered")
 MAX_VALUE_BYTES = 512 * 2**20
 
 CREATE: Sequence[str] = (

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from graphnetz._core.errors import IntegrityError
 from graphnetz.engine.store.rows import (
@@ -22,7 +22,7 @@ from graphnetz.engine.store.rows import (
     result_from_row,
     trace_and_reads,
 )
-from graphnetz.records import CellResult, Protocol
+from graphnetz.records import CellResult, Protocol, Status
 from graphnetz.records.digests import LENGTH, cell_digest, digest_of
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 SINCE = 3
 """Version of the schema from which on stores are sealed."""
 
-_STATES = frozenset({"pending", "running", "ok", "failed", "diverged", "timeout", "oom"})
-_FINISHED = _STATES - {"pending", "running"}
+_FINISHED = frozenset(get_args(Status))
+_STATES = _FINISHED | {"pending", "running"}
 _PLANNED = ("key", "task", "model", "seed", "protocol")
 _COLUMNS = (*RESULT_COLUMNS, "protocol", "finished_at")
 _ROW = f"SELECT {', '.join(_COLUMNS)} FROM cells WHERE key = ?"  # noqa: S608 (our own names)
