@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 RECEIPT = ".verified.json"
 
@@ -36,7 +36,7 @@ def submit(
             "signed": sign is not None}  # fmt: skip
     words = f"{made}: {counted(cells, 'cell')}, digest of the run {digests['root'][:16]}."
     words += f" Check it with: graphnetz verify {made}"
-    return answer(as_json, lambda: data, lambda: print(words))
+    return answer(as_json, lambda: data, lambda: put(words))
 
 
 @app.command()
@@ -69,7 +69,7 @@ def verify(
             say(f"differs: {line}")
         if len(found.wrong) > 50:
             say(f"... and {len(found.wrong) - 50} more.")
-        print("\n".join([*found.notes, "Nothing differs." if found.ok else f"{len(found.wrong)} points differ."]))
+        put("\n".join([*found.notes, "Nothing differs." if found.ok else f"{len(found.wrong)} points differ."]))
 
     answer(as_json, found.as_dict, words)
     return OK if found.ok else FAILED_CELLS

@@ -144,9 +144,11 @@ def planned_and_read(
 def _with_file(plan: Registered, path: Path) -> Registered:
     """Look whether the file of a plan was changed."""
     try:
-        text = path.read_text(encoding="utf-8") if path.is_file() and path.stat().st_size <= MAX_BYTES else None
+        if not path.is_file():
+            return plan
+        text = path.read_text(encoding="utf-8") if path.stat().st_size <= MAX_BYTES else ""
     except UnicodeDecodeError:
         text = ""
     except OSError as error:  # it says nothing about what the file holds
         raise StoreError(f"Cannot read {str(path)!r}: {error.strerror}. Nothing was lost: resume the run.") from error
-    return plan if text is None else replace(plan, changed=not intact(text, plan.hash))
+    return replace(plan, changed=not intact(text, plan.hash))
