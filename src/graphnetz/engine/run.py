@@ -17,8 +17,11 @@ from typing import Any
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
+from graphnetz._core.paths import refuse_links
+from graphnetz._core.text import shorten
 from graphnetz.engine.adaptive import run_rounds
 from graphnetz.engine.config import Brought, Run, mirrored, resolve
+from graphnetz.engine.cost.estimate import recorded_cells
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.engine.identity.environment import environment, environment_key
@@ -204,15 +207,18 @@ def run(
     config, rule = chosen.config, chosen.rule
     out = None if config.out is None else Path(config.out)
     executor = _executor(config)
-    with mirrored(config), listening(config.log, out) as listen, _opened(out) as store:
+    _refuse_folder(out)
+    with mirrored(config), ExitStack() as stack:
+        # Everything that can be refused is refused before the first file is made.
         workbench, plan = chosen.plan()
         started = time.time()
         if verbose:
             print(_first_line(plan, chosen), file=sys.stderr, flush=True)
-        _prepare(store, plan, workbench, config, again=retry_failed or strict_env)
+        _prepare(out, plan, workbench, config, again=retry_failed or strict_env)
+        listen, store = stack.enter_context(listening(config.log, out)), stack.enter_context(_opened(out))
         if out is not None and resumable:
             # Before the first cell, so that `resume` works after a crash.
-            write_toml(out / "config.toml", config.model_dump() | {"out": str(out)})
+            write_toml(out / "config.toml", config.kept() | {"out": str(out)})
         method = config.pairwise_method or "t"
         planned = analysis_plan(plan, rule=rule, search=chosen.search, method=method)
         register(store, planned, out)
@@ -265,15 +271,28 @@ def _first_line(plan: Plan, chosen: Run) -> str:
     return f"{sizes} ({listed}): {'at most ' if chosen.rule else ''}{len(plan.cells)} cells."
 
 
-def _prepare(store: Store, plan: Plan, workbench: Workbench, config: RunConfig, *, again: bool) -> None:
+def _refuse_folder(out: Path | None) -> None:
+    """Refuse a run folder that is none, or that leads elsewhere."""
+    if out is None:
+        return
+    try:
+        taken = out.exists() and not out.is_dir()
+    except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"Cannot use the folder {shorten(out, 80)!r}: {reason}. Choose another with out.") from error
+    if taken:
+        raise UsageError(f"The run folder {str(out)!r} is a file. Choose a folder with out.")
+    refuse_links(out)
+
+
+def _prepare(out: Path | None, plan: Plan, workbench: Workbench, config: RunConfig, *, again: bool) -> None:
     """Compile here what workers inherit, and refuse cells that cannot fit into memory."""
     kernels.load()
     if any(cell.protocol.batch_nodes is not None for cell in plan.cells):
         load_sampling()
     elsewhere = "address" in EXECUTORS[config.backend].takes
     if not elsewhere or config.memory is not None:  # the free memory of a cluster's nodes is not known here
-        keys = [cell.key for cell in plan.cells]
-        done = set() if again else set(keys) - set(store.missing(keys))
+        done = set() if again or out is None else recorded_cells(out, plan)[0]
         refuse_too_large(plan, workbench, workers=config.workers, limit=config.memory, done=done)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from graphnetz._core.collector import no_collector
-from graphnetz._core.paths import write_file
+from graphnetz._core.paths import refuse_links, write_file
 from graphnetz.records import Section
 from graphnetz.report import frames, latex, plots
 from graphnetz.report.jsonio import dump, jsonable
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool = True) -> Path:
     """Write every file of the run folder that comes from cells; ``figures=False`` leaves those of papers out."""
     out = Path(folder)
+    refuse_links(out)
     # What the report holds is newer than a file of the same name: files are read when a report is made.
     sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
     with no_collector():

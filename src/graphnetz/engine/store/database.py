@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphnetz._core.errors import StoreError
+from graphnetz._core.paths import make_folder, sync_folder
 from graphnetz.engine.store import schema
 from graphnetz.engine.store.codec import dump_json
-from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
+from graphnetz.engine.store.files import file_number, plain_errors, removed, store_file, warn_on_network
 from graphnetz.engine.store.owners import owner_is_dead
 from graphnetz.engine.store.rows import (
     ASSIGNMENTS,
@@ -80,17 +81,25 @@ class Store:
         self._db: sqlite3.Connection | None = None
         with plain_errors(self.path):
             self._db = self._connect()
+        self._place = self.path.resolve()  # a program may change its folder in between
+        self._file = file_number(self._place)
 
     @classmethod
     def create(cls, folder: str | Path) -> Store:
         """Open the store of a run folder to plan cells in it; make both when they are not there."""
         path = store_file(folder)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         except OSError as error:
             raise StoreError(f"Cannot make the folder {str(path.parent)!r}: {error.strerror}.") from error
         store = cls(path)
-        made = schema.edition(store.db)
+        try:
+            sync_folder(path.parent)  # SQLite syncs what is in its file, not that there is one
+        except OSError as error:
+            store.close()
+            raise StoreError(f"Cannot sync the folder {str(path.parent)!r}: {error.strerror}.") from error
+        with plain_errors(path):
+            made = schema.edition(store.db)
         if made != schema.KEY_VERSION:
             store.checkpoint_to_one_file()
             store.close()
@@ -170,6 +179,8 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
+        if file_number(self._place) != self._file:  # SQLite would write on, to a file that nobody can open again
+            raise removed(self.path)
         with plain_errors(self.path), self.db as db:  # the connection commits, or takes back
             db.execute("BEGIN IMMEDIATE")
             yield db
