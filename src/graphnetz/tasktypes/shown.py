@@ -51,10 +51,10 @@ def shown(split: Split, answers: tuple[str, ...] = TaskType.answers) -> Split:
             targets=_targets(split.targets),
             cache={},
         )
-        seen.cache["shown"] = seen  # a model that evaluates itself gets no more than it was given
+        seen.cache["shown"] = None  # itself: a model that evaluates itself gets no more than it was given
         split.cache["shown"] = seen
-    found: Split = split.cache["shown"]
-    return found
+    found: Split | None = split.cache["shown"]
+    return split if found is None else found  # no cycle: large splits go when nobody needs them
 
 
 def lent(data: Any) -> Any:
