@@ -14,7 +14,9 @@ import pytest
 from graphnetz._core.errors import IntegrityError, NoDigestsWarning
 from graphnetz.cli.app import run_app
 from graphnetz.cli.load import load_report
+from graphnetz.engine.outputs import write_toml
 from graphnetz.engine.store import Store, seal
+from graphnetz.records import RunConfig
 from graphnetz.records.digests import cell_digest, root_digest
 from graphnetz.report import BenchmarkReport, write
 from graphnetz.report.write import FIGURES, figure_plans
@@ -68,7 +70,8 @@ def test_every_command_refuses_an_edited_score(folder, clean, tmp_path, capsys):
 
 def test_every_command_refuses_an_edited_store(folder, tmp_path, capsys):
     attempts.TAMPERINGS["edited score in the store"](folder)
-    (folder / "config.toml").write_text('task = ["karate_club"]\nmodel = ["GCN"]\n')
+    settings = RunConfig.read({"task": ["karate_club"], "model": ["GCN"], "seeds": 1, "out": str(folder)})
+    write_toml(folder / "config.toml", settings.model_dump())
     for command in (["status", str(folder)], ["resume", str(folder), "--quiet"], ["report", str(folder)],
                     ["serve", str(folder)], ["merge", str(folder), "--out", str(tmp_path / "out")]):  # fmt: skip
         assert run_app(command) == 2, command
