@@ -17,7 +17,7 @@ from graphnetz.report.plots import draw_figure
 from graphnetz.report.sections import read_sections
 from graphnetz.rings import PRESETS, Tuning, compare_judgement, compare_paper, evaluate, profile, published_scores
 from graphnetz.rings import figures as figs
-from graphnetz.rings.evaluate import judge, mode_scores
+from graphnetz.rings.judge import judge, mode_scores
 from graphnetz.rings.presets import tuning_of
 from graphnetz.rings.rules import assess
 from graphnetz.rings.study import MODES
@@ -58,7 +58,7 @@ def cells(levels=LEVELS, runs=12):
                         model=model,
                         seed=seed,
                         metric="test_auc",
-                        metrics={"test_acc": value, "test_auc": value},
+                        metrics={"test_acc": value, "test_auc": value, "val_acc": bonus, "val_auc": bonus},
                         predictions=Predictions(np.arange(10), np.ones(10, dtype=int), score),
                     )
                 )
@@ -113,21 +113,27 @@ def test_failures_are_left_out_and_said(gammas):
         judge("toy", broken[:1], complementarity=gammas, metrics=("acc",))
 
 
-def test_too_few_runs_make_a_provisional_verdict(gammas):
+def test_too_few_runs_decide_nothing(gammas):
     result = judge("toy", cells(runs=4), complementarity=gammas, metrics=("acc",))
     assert result.provisional
-    assert "provisional" in result.paragraph
+    assert (result.assessment.structure, result.assessment.features) == ("undecided", "undecided")
+    assert result.needed == 6  # differences are clear, but four signs are no proof
+    assert "6 runs" in result.paragraph
+    section = result.to_section()
+    assert section.extra["score"] is None
+    assert section.extra["scores"] == [0.0, 5.0]
 
 
 def test_section_is_plain_json_and_drawable(evaluation):
     section = evaluation.to_section()
     raw = json.loads(json.dumps(section.to_json(), allow_nan=False))
     assert Section.from_json(raw).verdict == f"{evaluation.verdict}: {evaluation.reason}"
-    assert [figure.kind for figure in section.figures] == ["bar", "bar", "bar", "scatter", "scatter", "heatmap"]
+    assert [figure.kind for figure in section.figures] == ["bar", "bar", "bar", "bar", "scatter", "scatter", "heatmap"]
     for figure in section.figures:
         drawn, _ = draw_figure(figure.kind, figure.data)
         drawn.canvas.draw()
-    assert len(section.tables[1].rows) == 30
+    assert len(section.tables[0].rows) == 2 * 5
+    assert len(section.tables[2].rows) == 30
 
 
 def drawn_width(figure):
@@ -224,7 +230,7 @@ def test_through_the_engine(tmp_path):
     assert set(result.separability) == {"acc", "auc"}
     assert result.separability["acc"].runs == {"o": 2, "eg": 2, "rf": 2}
     assert result.provisional
-    assert result.verdict in ("keep", "realign", "deprecate")
+    assert result.verdict in ("undecided", "deprecate")  # two runs decide nothing; low diversity may still
     assert all(math.isfinite(score.value) for score in result.scores)
     assert result.agreement is not None
     assert set(result.agreement.names) == {"o/GCN", "eg/GCN", "rf/GCN"}

@@ -11,6 +11,10 @@ from graphnetz.rings.complementarity import ComplementarityProfile as Complement
 from graphnetz.rings.complementarity import RingsWarning as RingsWarning
 from graphnetz.rings.complementarity import complementarity as complementarity
 from graphnetz.rings.complementarity import profile as profile
+from graphnetz.rings.decisions import Against as Against
+from graphnetz.rings.decisions import Decision as Decision
+from graphnetz.rings.decisions import Rule as Rule
+from graphnetz.rings.decisions import decide_modes as decide_modes
 from graphnetz.rings.diversity import DiversityResult as DiversityResult
 from graphnetz.rings.diversity import diversity as diversity
 from graphnetz.rings.evaluate import evaluate as evaluate
