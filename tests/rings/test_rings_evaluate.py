@@ -17,6 +17,7 @@ from graphnetz.report.plots import draw_figure
 from graphnetz.report.sections import read_sections
 from graphnetz.rings import PRESETS, Tuning, compare_judgement, compare_paper, evaluate, profile, published_scores
 from graphnetz.rings import figures as figs
+from graphnetz.rings.evaluate import run_looks
 from graphnetz.rings.judge import judge, mode_scores
 from graphnetz.rings.presets import tuning_of
 from graphnetz.rings.rules import assess
@@ -200,6 +201,13 @@ def test_published_scores_and_judgements():
     assert len(published_scores()) == 2 * (13 * 3 * 6 - 7) + 2 * 3 * 4 * 6 + 12
     assert paper_name("reddit-binary") == "Reddit-B"
     assert published_scores("Cora").empty
+    # Node labels alone are other data than the paper's, which has the continuous attributes as well.
+    assert [paper_name(name) for name in ("enzymes", "enzymes_graph_cls", "proteins", "proteins_full")] == [
+        None, None, None, "Proteins",
+    ]  # fmt: skip
+    assert (paper_name("ENZYMES", width=21), paper_name("ENZYMES", width=3)) == ("Enzymes", None)
+    assert (paper_name("mutag", width=7), paper_name("mutag", width=5)) == ("MUTAG", None)
+    assert len(published_scores("Enzymes")) == 36
     keeps = {name for name, item in JUDGEMENTS.items() if item.verdict == "keep"}
     assert keeps == {"MolHIV", "NCI1", "Peptides"}
     assert assess(JUDGEMENTS["MUTAG"].relations).symbol == "-"
@@ -264,3 +272,27 @@ def test_predictions_name_the_examples_of_the_dataset():
         labels = [int(molecules(30)[i].y) for i in ids[result.seed]]
         assert result.predictions.target.reshape(-1).tolist() == labels
     assert ids[0] != ids[1]
+
+
+def test_runs_are_added_in_rounds_until_something_is_decided(tmp_path, capsys):
+    settings = {"epochs": 2, "search": {}, "protocol": {"hidden_channels": 8, "batch_size": 16}}
+    options = {"models": ("GCN",), "tuning": settings, "backend": "serial", "modes": ("o", "eg", "rf")}
+    task = Task("molecules", "graph_cls", load_molecules)
+    result = evaluate(task, runs="auto", max_runs=15, out=tmp_path, **options)
+    assert result.rule.looks == (10, 15)
+    runs = result.separability["acc"].runs["o"]
+    assert runs == (10 if result.decided else 15)
+    assert f"After {runs} runs: structure" in capsys.readouterr().err
+    assert "<img" in (tmp_path / "rings.html").read_text()
+    with pytest.raises(UsageError, match="first look"):
+        evaluate(task, runs="auto", max_runs=5, **options)
+    # The same runs read at once instead of in rounds: no level is spent on looks.
+    again = evaluate(task, runs=runs, out=tmp_path, **options | {"verbose": False})
+    assert again.scores == result.scores
+    assert again.rule.looks == ()
+
+
+def test_rounds_over_fixed_splits_end_with_a_round():
+    assert run_looks(100) == (10, 15, 22, 33, 49, 73, 100)
+    assert run_looks(40, splits=10) == (10, 20, 40)
+    assert run_looks(12) == (10, 12)

@@ -20,6 +20,8 @@ from graphnetz.rings.diversity import diversity as diversity
 from graphnetz.rings.evaluate import evaluate as evaluate
 from graphnetz.rings.evaluation import DatasetEvaluation as DatasetEvaluation
 from graphnetz.rings.message import perturb_split as perturb_split
+from graphnetz.rings.own_data import read_pyg as read_pyg
+from graphnetz.rings.own_data import task_from_source as task_from_source
 from graphnetz.rings.perturbations import PERTURBATIONS as PERTURBATIONS
 from graphnetz.rings.perturbations import CompleteFeatures as CompleteFeatures
 from graphnetz.rings.perturbations import CompleteGraph as CompleteGraph
@@ -52,3 +54,5 @@ from graphnetz.rings.statistics import ego_graphs as ego_graphs
 from graphnetz.rings.study import SeparabilityStudy as SeparabilityStudy
 from graphnetz.rings.tasks import degree_features as degree_features
 from graphnetz.rings.tasks import perturb_task as perturb_task
+from graphnetz.rings.taxonomy import read_facts as read_facts
+from graphnetz.rings.taxonomy import taxonomy_section as taxonomy_section

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -124,8 +125,9 @@ class Against:
         Code of the perturbation.
     units
         Runs that both have, or blocks of them where runs share a fold or a fixed split.
-    difference, low, high
-        Mean advantage of the original (positive: the original is better) with its interval.
+    difference, low, high, spread
+        Mean advantage of the original (positive: the original is better), its interval, and the standard deviation
+        over units.
     p_better, p_within
         One-sided p of "the original is better", and of "it is less than the margin better".
     better, within
@@ -145,6 +147,7 @@ class Against:
     difference: float
     low: float
     high: float
+    spread: float
     p_better: float
     p_within: float
     better: bool
@@ -169,9 +172,6 @@ class Decision:
         As stated before the runs were read.
     runs
         Runs of the original.
-    needed
-        When undecided: about how many runs (blocks, where runs are clustered) decide it with a chance of 0.8 if the
-        differences are what they seem to be. None when decided, or when that cannot be said.
     blocks
         Whether runs were averaged by fold or fixed split.
 
@@ -190,8 +190,21 @@ class Decision:
     margin: float
     alpha: float
     runs: int
-    needed: int | None = None
     blocks: bool = False
+
+    @cached_property
+    def needed(self) -> int | None:
+        """About how many runs (blocks, where runs are clustered) decide what is undecided, with a chance of 0.8.
+
+        Taken from means and spreads as they seem to be; None when decided, or when that cannot be said.
+        """
+        if self.outcome != "undecided" or not self.against or any(math.isnan(item.spread) for item in self.against):
+            return None
+        better = [_enough(item.difference, item.spread, self.alpha) for item in self.against]
+        share = self.alpha / len(self.against)
+        within = [_enough(self.margin - item.difference, item.spread, share) for item in self.against]
+        least = min(max(better), min(within))
+        return None if math.isinf(least) else max(int(least), max(item.units for item in self.against) + 1)
 
     @property
     def sentence(self) -> str:
@@ -303,7 +316,7 @@ def _decide(part: Part, metric: str, gaps: Mapping[str, Array], labels: npt.NDAr
             p_better, p_within = one_sided(units, 0.0), one_sided(-units, -margin)
             better[mode] |= p_better <= own
             within[mode] |= p_within <= shared
-            shown = repeated_interval(units, 2 * own)
+            shown = (*repeated_interval(units, 2 * own), _spread(units))
             found[mode] = Against(mode, units.size, *shown, p_better, p_within, better[mode], within[mode])
         if any(within.values()):
             outcome = "uninformative"
@@ -312,13 +325,7 @@ def _decide(part: Part, metric: str, gaps: Mapping[str, Array], labels: npt.NDAr
         if outcome != "undecided":
             break
     clustered = len(np.unique(labels)) < count
-    needed = None
-    if outcome == "undecided":
-        units = [block_means(gap, labels) for gap in gaps.values()]
-        needed = _needed(units, margin, rule.alpha)
-    return Decision(
-        part, metric, outcome, tuple(found.values()), margin, rule.alpha, count, needed=needed, blocks=clustered
-    )
+    return Decision(part, metric, outcome, tuple(found.values()), margin, rule.alpha, count, blocks=clustered)
 
 
 def block_means(values: Array, labels: npt.NDArray[np.int64]) -> Array:
@@ -337,32 +344,27 @@ def one_sided(units: Array, bound: float) -> float:
     n = units.size
     if n < 2:
         return math.nan
-    gap, spread = float(units.mean()) - bound, float(units.std(ddof=1))
+    gap, spread = float(units.mean()) - bound, _spread(units)
     floor = 0.5**n
-    if spread <= 1e-12 * max(1.0, float(np.abs(units).max())):  # one and the same difference: only its signs count
+    if spread == 0:  # one and the same difference: only its signs count
         return floor if gap > 0 else 1.0
     return max(floor, float(special.stdtr(n - 1, -gap / (spread / math.sqrt(n)))))
 
 
-def _needed(units: Sequence[Array], margin: float, alpha: float) -> int | None:
-    """Smallest number of units that decides either way, if means and spreads are what they seem to be."""
-    if any(item.size < 2 for item in units):
-        return None
-    better = [_enough(float(item.mean()), item, alpha) for item in units]
-    within = [_enough(margin - float(item.mean()), item, alpha / len(units)) for item in units]
-    ways = [max(better), min(within)]
-    least = min(ways)
-    now = max(item.size for item in units)
-    return None if math.isinf(least) else max(int(least), now + 1)
-
-
-def _enough(gap: float, units: Array, alpha: float) -> float:
-    """Units that show a mean of ``gap`` above zero with the stated power; infinite for one that is not above."""
+def _spread(units: Array) -> float:
+    """Standard deviation, 0 up to rounding; NaN with fewer than two units."""
+    if units.size < 2:
+        return math.nan
     spread = float(units.std(ddof=1))
+    return 0.0 if spread <= 1e-12 * max(1.0, float(np.abs(units).max())) else spread
+
+
+def _enough(gap: float, spread: float, alpha: float) -> float:
+    """Units that show a mean of ``gap`` above zero with the stated power; infinite for one that is not above."""
     floor = math.ceil(-math.log2(alpha / 2))
     if gap <= 0:
         return math.inf
-    if spread <= 1e-12 * max(1.0, float(np.abs(units).max())):
+    if spread == 0:
         return floor
     found = seeds_needed(gap, spread, alpha=alpha, power=POWER, max_n=MOST_RUNS)
     return math.inf if found is None else max(found, floor)

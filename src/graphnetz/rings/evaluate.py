@@ -15,7 +15,6 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.paths import write_file
-from graphnetz.datasets import find_task
 from graphnetz.datasets.custom import HeldDataset
 from graphnetz.records import Task
 from graphnetz.records.seed_rule import SeedRule
@@ -29,6 +28,7 @@ from graphnetz.rings.decisions import ALPHA, Rule
 from graphnetz.rings.evaluation import DatasetEvaluation
 from graphnetz.rings.figures import metric_grid
 from graphnetz.rings.judge import RELATION_ALPHA, judge, metrics_of
+from graphnetz.rings.own_data import feature_width, task_from_source
 from graphnetz.rings.presets import Tuning, tuning_of
 from graphnetz.rings.statistics import dataset_statistics, ego_graphs
 from graphnetz.rings.study import MODES
@@ -70,7 +70,8 @@ def evaluate(
     Parameters
     ----------
     task
-        A Task, the name of one, or graphs (a dataset or list) together with ``task_type``.
+        A Task, the name of one, a file or folder of your own (see `task_from_source`), or graphs (a dataset or list)
+        together with ``task_type``.
     models
         Architectures; per mode the one with the best mean on validation counts.
     tuning
@@ -237,7 +238,7 @@ def _described(graphs: list[Data], task: Task, root: str) -> dict[str, Any]:
     """Describe the original graphs: statistics, other metric spaces, and the first run's split of them."""
     from graphnetz.benchmark import get_split
 
-    out: dict[str, Any] = {"statistics": dataset_statistics(graphs)}
+    out: dict[str, Any] = {"statistics": dataset_statistics(graphs), "width": feature_width(graphs)}
     if sum(int(data.num_nodes or 0) ** 3 for data in graphs) <= GRID_WORK:
         out["grid"] = metric_grid(graphs)
     if task.task_type in ("graph_cls", "graph_reg"):
@@ -261,8 +262,8 @@ def _default_modes(whole: Data | None) -> tuple[tuple[str, ...], tuple[str, ...]
 def _as_task(task: Any, task_type: str) -> Task:
     if isinstance(task, Task):
         return task
-    if isinstance(task, str):
-        return find_task(task)
+    if isinstance(task, str | Path):
+        return task_from_source(task)
     return Task(
         getattr(task, "name", "dataset"), task_type, HeldDataset(task if isinstance(task, Data) else list(stream(task)))
     )

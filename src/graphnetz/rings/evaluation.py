@@ -61,6 +61,8 @@ class DatasetEvaluation:
         Descriptions of the original graphs.
     parts
         Graphs of the first run's split, by train, val and test.
+    width
+        Columns of the node features; 0 when not known.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class DatasetEvaluation:
     statistics: DatasetStatistics | None = field(default=None, repr=False)
     grid: Figure | None = field(default=None, repr=False)
     parts: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)
+    width: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -270,6 +273,7 @@ class DatasetEvaluation:
             "scores": list(self.assessment.scores),
             "symbol": self.assessment.symbol,
             "needed": self.needed,
+            "width": self.width,
             "runs": max(item.runs["o"] for item in self.separability.values()),
             "alpha": self.rule.alpha,
             "decisions": [
