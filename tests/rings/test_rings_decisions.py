@@ -1,7 +1,10 @@
 """Decisions about structure and features: the faults they were made against, their rules, and how often they err."""
 
+import importlib.util
+import json
 import math
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -301,3 +304,71 @@ def test_a_study_knows_blocks():
         assert study.evaluate("acc").comparisons[0].p == pytest.approx(2 / 2**6, abs=0.01)
     with pytest.raises(UsageError, match="in block"):
         study.record("o", 0.9, metric="auc", run="0/0", block=5)
+
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    spec = importlib.util.spec_from_file_location("rings_decisions", BENCHMARKS / "rings_decisions.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("n", [3, 10, 40])
+def test_false_claims_stay_below_alpha(simulation, n, clustered):
+    """The short form of ``benchmarks/rings_decisions.py``: the easiest ways to each false claim."""
+    for kind in simulation.KINDS:
+        options = {"kind": kind, "clustered": clustered}
+        informative = simulation.outcomes(150, n, simulation.ONE_EQUAL, **options)["informative"]
+        uninformative = simulation.outcomes(150, n, simulation.AT_MARGIN, **options)["uninformative"]
+        assert max(informative, uninformative) <= simulation.bound(150), (kind, informative, uninformative)
+
+
+def test_more_runs_leave_less_undecided(simulation):
+    shares = [
+        simulation.outcomes(60, n, simulation.CLEAR, kind="normal", clustered=False)["undecided"] for n in (3, 10, 40)
+    ]
+    assert shares[0] == 1
+    assert shares[0] >= shares[1] >= shares[2]
+    assert shares[2] == 0
+
+
+def test_rounds_keep_alpha_and_save_runs(simulation):
+    assert simulation.in_rounds(100, simulation.ONE_EQUAL, kind="normal")["informative"] <= simulation.bound(100)
+    assert simulation.in_rounds(100, simulation.AT_MARGIN, kind="normal")["uninformative"] <= simulation.bound(100)
+    clear = simulation.in_rounds(30, simulation.CLEAR, kind="normal")
+    assert clear["informative"] == 1
+    assert clear["runs"] < 30
+
+
+def test_the_stated_number_of_runs_decides(simulation):
+    found = simulation.after_adding(60, 10, simulation.EQUAL, kind="normal")
+    assert found["undecided"] > 5
+    assert found["decided"] > 0.6
+
+
+def test_the_long_form_is_kept_and_held(simulation):
+    kept = json.loads(simulation.RESULT.read_text(encoding="utf-8"))
+    assert kept["replicates"] >= 1000
+    assert {row["runs"] for row in kept["false"]} == set(simulation.RUNS)
+    assert simulation.missed(kept) == []
+    assert simulation.tables(kept) in simulation.PAGE.read_text(encoding="utf-8")
+
+
+def test_kept_evaluations_follow_from_their_scores():
+    """What is stored under ``benchmarks/results/rings`` is what the rules make of the stored scores."""
+    files = sorted((BENCHMARKS / "results" / "rings").glob("*.json"))
+    assert files
+    for path in files:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        facts = kept["facts"]
+        for metric, best in facts["best"].items():
+            tests = kept["scores"][metric]["test"]
+            runs = {mode: [math.nan if v is None else v for v in tests[mode][model]] for mode, model in best.items()}
+            found = decide_modes(runs, metric)
+            stored = {item["part"]: item["outcome"] for item in facts["decisions"] if item["metric"] == metric}
+            assert {part: item.outcome for part, item in found.items()} == stored

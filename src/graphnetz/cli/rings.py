@@ -142,7 +142,7 @@ def evaluate(
     runs: Annotated[str | None, typer.Option(help="Runs per mode, or auto: as many as a decision takes.")] = None,
     max_runs: Annotated[int | None, typer.Option(min=10, help="Most runs per mode of --runs auto.")] = None,
     mode: Modes = None,
-    model: Annotated[list[str] | None, typer.Option(help="Architectures; default GCN, GAT, GIN.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Architectures; default: those of the tuning.")] = None,
     statistic: Statistic = "ks",
     alpha: Annotated[float | None, typer.Option(help="Level of the decisions; default 0.05.")] = None,
     margin: Annotated[
@@ -163,17 +163,18 @@ def evaluate(
     """Train on original and perturbed data and say: keep, realign, deprecate or undecided."""
     from graphnetz.rings import evaluate as judge
     from graphnetz.rings import task_from_source
+    from graphnetz.rings.evaluate import MAX_RUNS
 
     if out is not None:
         remember_folder(out)
-    options = {} if max_runs is None else {"max_runs": max_runs}
-    if options and runs != "auto":
+    if max_runs is not None and runs != "auto":
         raise UsageError("--max-runs is the budget of --runs auto. Give --runs auto as well, or leave it out.")
     result = judge(
         task_from_source(name, task_type=task_type, labels=labels, features=features),
-        models=tuple(model) if model else ("GCN", "GAT", "GIN"),
+        models=tuple(model) if model else None,
         tuning=tuning,
         runs=_runs(runs),
+        max_runs=MAX_RUNS if max_runs is None else max_runs,
         modes=_codes(mode),
         statistic=statistic,
         alpha=alpha,
@@ -183,7 +184,6 @@ def evaluate(
         out=out,
         root=root,
         verbose=not as_json,
-        **options,
     )
     rows = dict(result.facts) | {"notes": list(result.notes)}
     lines = [f"Verdict: {result.verdict} ({result.standing})", result.paragraph, *result.evidence, *result.notes]

@@ -109,11 +109,6 @@ class Rule:
         low, high = METRICS[metric].bounds if metric in METRICS else (-math.inf, math.inf)
         return MARGIN_SHARE * (high - low) if math.isfinite(high - low) else 0.0
 
-    def levels(self, looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
-        """Return the one-sided level of every look."""
-        found = look_levels(looks, alpha, self.spending, 2, self.splits)
-        return tuple(level / 2 for level in found)
-
 
 @dataclass(frozen=True)
 class Against:
@@ -305,7 +300,7 @@ def _decide(part: Part, metric: str, gaps: Mapping[str, Array], labels: npt.NDAr
     if not gaps:
         return Decision(part, metric, "undecided", (), margin, rule.alpha, count)
     looks = rule.looks or (max(count, 2),)
-    level, level_within = rule.levels(looks, rule.alpha), rule.levels(looks, rule.alpha / len(gaps))
+    level, level_within = (_levels(rule, looks, share) for share in (rule.alpha, rule.alpha / len(gaps)))
     reached = [(n, *pair) for n, *pair in zip(looks, level, level_within, strict=True) if n <= max(count, 2)]
     better, within = dict.fromkeys(gaps, False), dict.fromkeys(gaps, False)
     outcome: Outcome = "undecided"
@@ -326,6 +321,11 @@ def _decide(part: Part, metric: str, gaps: Mapping[str, Array], labels: npt.NDAr
             break
     clustered = len(np.unique(labels)) < count
     return Decision(part, metric, outcome, tuple(found.values()), margin, rule.alpha, count, blocks=clustered)
+
+
+def _levels(rule: Rule, looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
+    """One-sided level of every look."""
+    return tuple(level / 2 for level in look_levels(looks, alpha, rule.spending, 2, rule.splits))
 
 
 def block_means(values: Array, labels: npt.NDArray[np.int64]) -> Array:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from torch_geometric.data import Data
 
@@ -49,7 +49,7 @@ GRID_WORK = 10**10
 def evaluate(
     task: Task | str | Any,
     *,
-    models: Sequence[str] | Mapping[str, Any] = ("GCN", "GAT", "GIN"),
+    models: Sequence[str] | Mapping[str, Any] | None = None,
     tuning: str | Tuning | Mapping[str, Any] = "quick",
     runs: int | Literal["auto"] | None = None,
     max_runs: int = MAX_RUNS,
@@ -73,7 +73,7 @@ def evaluate(
         A Task, the name of one, a file or folder of your own (see `task_from_source`), or graphs (a dataset or list)
         together with ``task_type``.
     models
-        Architectures; per mode the one with the best mean on validation counts.
+        Architectures, None takes those of the tuning; per mode the one with the best mean on validation counts.
     tuning
         ``"quick"``, ``"paper"``, a `Tuning`, or a mapping of changes to the quick preset.
     runs, max_runs
@@ -159,7 +159,8 @@ def evaluate(
         notes=(*notes, *(note for note in (chosen.note,) if note)),
     )
     settings = {
-        "models": models if isinstance(models, Mapping) else list(models), "tasks": tasks, "epochs": chosen.epochs,
+        "models": models if isinstance(models, Mapping) else list(models or _models(chosen, original)),
+        "tasks": tasks, "epochs": chosen.epochs,
         # Structural perturbations have no edge attributes, so the original may not profit from its own.
         "protocol": {"edge_attributes": False, **chosen.protocol},
         "save_predictions": original.task_type in ("graph_cls", "node_cls"),
@@ -176,6 +177,11 @@ def evaluate(
         report.write(out)
         write_file(Path(out) / "rings.html", render_sections(section.title, [section]))
     return found
+
+
+def _models(chosen: Tuning, task: Task) -> tuple[str, ...]:
+    graphs = task.task_type in ("graph_cls", "graph_reg")
+    return chosen.graph_models if graphs and chosen.graph_models else chosen.models
 
 
 def run_looks(most: int, splits: int = 0) -> tuple[int, ...]:
@@ -231,7 +237,7 @@ def _replication(task: Task, root: str) -> Replication:
 
     if task.seeded:
         return task.replication or "resplit"
-    return cast("Replication", get_split(task, 0, root=root).replication)
+    return get_split(task, 0, root=root).replication
 
 
 def _described(graphs: list[Data], task: Task, root: str) -> dict[str, Any]:

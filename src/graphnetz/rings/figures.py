@@ -78,12 +78,13 @@ def mode_dots(evaluation: DatasetEvaluation) -> Figure:
     data = {
         "labels": labels, "values": _plain(means), "low": _plain(lows), "high": _plain(highs), "lines": lines,
         "dots": True, "xlabel": label_of(f"test_{metric}"),
-        "title": f"{evaluation.name}: {evaluation.verdict} ({evaluation.standing.partition(';')[0]})",
+        "title": f"{evaluation.name}: {evaluation.verdict}",
     }  # fmt: skip
     share = 100 * (1 - evaluation.rule.alpha)
     caption = (
         f"{label_of(f'test_{metric}')} of original and perturbed data: mean and {share:g} % interval over runs. "
-        "Decisions rest on differences within runs, which these intervals do not show."
+        "Worse, no worse (up to the margin) and open say what is shown, by differences within runs, which these "
+        "intervals do not show."
     )
     return Figure("bar", data, caption)
 
@@ -94,7 +95,7 @@ def _mode_label(mode: str, shown: Against | None) -> str:
     if shown is None:
         return name
     if shown.within:
-        return f"{name}: not needed"
+        return f"{name}: no worse"
     return f"{name}: {'worse' if shown.better else 'open'}"
 
 

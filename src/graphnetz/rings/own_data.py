@@ -56,18 +56,18 @@ def task_from_source(
     'link_pred'
     """
     path = Path(source)
-    tables = {key: value for key, value in (("labels", labels), ("features", features)) if value is not None}
+    tables = [key for key, value in (("labels", labels), ("features", features)) if value is not None]
     if not path.exists():
         if any(mark in str(source) for mark in ("/", "\\")) or path.suffix:
             raise UsageError(f"There is no {str(source)!r}. Give a file, a folder, or the name of a dataset or task.")
         if tables:
-            raise UsageError(f"--{next(iter(tables))} describes the nodes of an edge list; {str(source)!r} is a name.")
+            raise UsageError(f"--{tables[0]} describes the nodes of an edge list; {str(source)!r} is a name.")
         return find_task(str(source))
     if path.is_dir() or path.suffix in TENSOR_FILES:
         if tables:
-            raise UsageError(f"--{next(iter(tables))} describes the nodes of an edge list, which {path.name!r} is not.")
+            raise UsageError(f"--{tables[0]} describes the nodes of an edge list, which {path.name!r} is not.")
         return _tu_task(path, task_type) if path.is_dir() else _pyg_task(path, task_type)
-    return task_from_edges(slug(path.stem), path, task_type=task_type, **tables)
+    return task_from_edges(slug(path.stem), path, task_type=task_type, labels=labels, features=features)
 
 
 def _tu_task(folder: Path, task_type: str | None) -> Task:

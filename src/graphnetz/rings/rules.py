@@ -131,7 +131,7 @@ class Assessment:
 
     @property
     def high(self) -> bool | None:
-        """Whether separability is high (3 or more of 5); None while that is undecided."""
+        """Whether separability is high (above 2 of 5); None while that is undecided."""
         low, high = (is_high(SYMBOLS[bisect_left(SCORE_EDGES, value)]) for value in self.scores)
         return low if low == high else None
 

@@ -314,7 +314,9 @@ class SeparabilityStudy:
 
     @property
     def _blocks(self) -> dict[Hashable, Hashable]:
-        return dict(self.blocks)
+        out: dict[Hashable, Hashable] = {}
+        out.update(self.blocks)
+        return out
 
     def decide(self, metric: str, *, rule: Rule | None = None) -> dict[Part, Decision]:
         """Decide whether structure and features are informative on one metric.

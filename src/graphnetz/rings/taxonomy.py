@@ -117,7 +117,8 @@ def taxonomy_figure(
         across = fact.get("diversity", {}).get("structural")
         if across is None:
             continue
-        points.setdefault(fact["verdict"], []).append((across, (low + high) / 2, fact["dataset"]))
+        text = fact["dataset"] if low == high else f"{fact['dataset']} ({score_words(fact)})"
+        points.setdefault(fact["verdict"], []).append((across, (low + high) / 2, text))
         if published and fact["dataset"] in published:
             points.setdefault("published score", []).append((across, published[fact["dataset"]][0], ""))
     series = {
@@ -125,8 +126,11 @@ def taxonomy_figure(
         for name, item in points.items()
     }
     caption = (
-        "Performance separability (0 to 5; 3 and more is high) against structural diversity (0.4 and more is high), "
+        "Performance separability (0 to 5, high above 2) against structural diversity (high from 0.4 on), "
         "ours and where others printed one, theirs. Undecided scores are drawn in the middle of what they can still be."
     )
-    labels = {"xlabel": "structural diversity", "ylabel": "performance separability"}
-    return Figure("scatter", {"series": series, **labels}, caption)
+    frame = {
+        "xlabel": "structural diversity", "ylabel": "performance separability", "xlim": [0, 1], "ylim": [-0.25, 5.25],
+        "across": [0.4], "along": [2.0],
+    }  # fmt: skip
+    return Figure("scatter", {"series": series, **frame}, caption)

@@ -154,6 +154,7 @@ def compare_paper(evaluation: DatasetEvaluation) -> pd.DataFrame:
     """
     keys = ["metric", "model", "mode"]
     out = evaluation.to_frame().rename(columns={"count": "runs"})
+    out["model"] = out["model"].str.removeprefix("rings.")  # the paper's own architectures under the paper's names
     printed = published_scores(evaluation.name, width=getattr(evaluation, "width", 0))
     for prefix, tables in (("paper", MAIN), ("finer", FINER)):
         chosen = printed[printed["table"].isin(tables)]
@@ -199,7 +200,7 @@ def compare_judgement(evaluation: DatasetEvaluation) -> pd.DataFrame | None:
 
 def published_judgements(facts: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, str]]:
     """Return score and verdict of the paper for those datasets of a taxonomy that it treats."""
-    out = {}
+    out: dict[str, tuple[float, str]] = {}
     for fact in facts:
         name = paper_name(fact["dataset"], width=int(fact.get("width") or 0))
         if name is not None:
