@@ -54,5 +54,5 @@ from graphnetz.rings.statistics import ego_graphs as ego_graphs
 from graphnetz.rings.study import SeparabilityStudy as SeparabilityStudy
 from graphnetz.rings.tasks import degree_features as degree_features
 from graphnetz.rings.tasks import perturb_task as perturb_task
-from graphnetz.rings.taxonomy import read_facts as read_facts
-from graphnetz.rings.taxonomy import taxonomy_section as taxonomy_section
+from graphnetz.rings.taxonomy_table import read_facts as read_facts
+from graphnetz.rings.taxonomy_table import taxonomy_section as taxonomy_section

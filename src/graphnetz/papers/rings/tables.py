@@ -18,7 +18,7 @@ from graphnetz.records import Table
 from graphnetz.records.suite import read_published, read_rows
 from graphnetz.rings.rules import Verdict, assess
 from graphnetz.rings.tables import COMPARISONS, as_table
-from graphnetz.rings.taxonomy import score_words
+from graphnetz.rings.taxonomy_table import score_words
 
 if TYPE_CHECKING:
     from graphnetz.rings.evaluation import DatasetEvaluation
