@@ -128,7 +128,7 @@ def test_bare_histories_round_trip():
         ('{"schema": "graphnetz.report", "schema_version": 99}', "schema version 99"),
         ('{"schema": "graphnetz.report", "schema_version": 1}', "does not follow its schema"),
         ('{"schema": "graphnetz.report", "schema_version": 1, "tasks": [{"name": "t"}]}', "does not follow"),
-        ("no/such/file.json", "Cannot read the report 'file.json'"),
+        ("no/such/file.json", "Cannot read the report 'no/such/file.json'"),
     ],
 )
 def test_foreign_json_is_refused_in_one_sentence(text, words):
@@ -170,8 +170,8 @@ def test_scores_from_elsewhere():
     ("changes", "words"),
     [
         ({"seed": [0, 0, 0, 1]}, "more than once"),
-        ({"seed": ["x", 1, 0, 1]}, "seed holds 'x'"),
-        ({"seed": [0.5, 1, 0, 1]}, "Give whole numbers"),
+        ({"seed": ["x", 1, 0, 1]}, "column 'seed' holds 'x'"),
+        ({"seed": [0.5, 1, 0, 1]}, "Give a whole number"),
         ({"greater_is_better": ["true", "false", "true", "true"]}, "several values of greater_is_better"),
         ({"greater_is_better": ["maybe"] * 4}, "greater_is_better='maybe'"),
         ({"greater_is_better": [None] * 4, "metric": ["foo"] * 4}, "no greater_is_better"),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import OK, answer, app, remember_folder
+from graphnetz.cli.app import OK, answer, app, put
 
 rings_app = typer.Typer(
     help="Is this dataset fit to judge models? (RINGS: Coupette et al., 2025)",
@@ -124,14 +124,14 @@ def separability(
 
 
 def _read_scores(path: Path) -> Any:
-    import pandas as pd
+    from graphnetz._core.readers import read_csv
+    from graphnetz.report.from_scores import numbers
 
-    if not path.exists():
-        raise UsageError(f"There is no file {str(path)!r}.")
-    frame = pd.read_csv(path)
+    frame = read_csv(path, text=("mode", "run", "block"))
     missing = {"mode", "score"} - set(frame.columns)
     if missing:
         raise UsageError(f"{str(path)!r} lacks the columns {sorted(missing)}. It needs mode and score.")
+    frame["score"] = numbers(frame, "score")
     return frame
 
 
@@ -165,8 +165,6 @@ def evaluate(
     from graphnetz.rings import task_from_source
     from graphnetz.rings.evaluate import MAX_RUNS
 
-    if out is not None:
-        remember_folder(out)
     if max_runs is not None and runs != "auto":
         raise UsageError("--max-runs is the budget of --runs auto. Give --runs auto as well, or leave it out.")
     result = judge(
@@ -250,5 +248,5 @@ def _beside_paper(result: Any, rows: dict[str, Any]) -> list[str]:
 
 
 def _say(lines: list[str]) -> int:
-    print("\n".join(line for index, line in enumerate(lines) if line or index < len(lines) - 1))
+    put("\n".join(line for index, line in enumerate(lines) if line or index < len(lines) - 1))
     return OK

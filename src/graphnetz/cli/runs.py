@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 if TYPE_CHECKING:
     from graphnetz.report import BenchmarkReport
@@ -53,17 +53,17 @@ def _print_comparison(found: RunComparison) -> None:
             low, high = (number(bound, signed=True) for bound in (c.sim_low, c.sim_high))
             span = f" [{low}, {high}]" if c.sim_low == c.sim_low else ""
             rows.append((
-                shorten(c.task, 40), shorten(c.model, 40), c.metric, str(c.n), number(c.first), number(c.second),
+                shorten(c.task, 40), shorten(c.model, 40), clean(c.metric), str(c.n), number(c.first), number(c.second),
                 number(c.diff, signed=True) + span, p_value(c.p_holm), c.verdict,
             ))  # fmt: skip
         print_table(console, columns, rows)
     for why in dict.fromkeys(c.reason for c in moved if c.reason):
         tasks = ", ".join(dict.fromkeys(f"{clean(c.task)} / {clean(c.model)}" for c in moved if c.reason == why))
-        console.print(f"{tasks}: {why}")
+        console.print(f"{tasks}: {clean(why)}")
     for task, why in found.incomparable:
         console.print(f"not compared: {clean(task)}, because {clean(why)}")
     for what, name in found.only:
-        console.print(f"{what}: {clean(name)}")
+        console.print(f"{clean(what)}: {clean(name)}")
     for key, old, new in found.settings:
         console.print(f"setting {clean(key)}: {clean(old)} -> {clean(new)}")
 
@@ -84,7 +84,7 @@ def merge(
     _keep_settings(runs, out)
     merged.write(out)
     if as_json:
-        print(merged.to_json(histories=False), end="")
+        put(merged.to_json(histories=False), end="")
     else:
         print_report(merged, out)
     return OK
@@ -158,7 +158,7 @@ def leaderboard(
         lines.append(f"{shorten(task, 60)}: {', '.join(first)}" + (" (not told apart)" if len(first) > 1 else ""))
     lines += [f"all tasks: {across.text(i)}: {shorten(m, 60)}" for i, m in enumerate(across.models)][:10]
     lines.append(f"Page: {out / 'index.html'}")
-    return answer(as_json, lambda: jsonable([asdict(p) for p in found]), lambda: print("\n".join(lines)))
+    return answer(as_json, lambda: jsonable([asdict(p) for p in found]), lambda: put("\n".join(lines)))
 
 
 @app.command()

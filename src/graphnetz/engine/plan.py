@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +14,13 @@ from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError,
 from graphnetz.engine.cost.parameters import BudgetCheck
 from graphnetz.engine.identity.data import seed_effect
 from graphnetz.engine.identity.keys import CellKeys
+from graphnetz.engine.identity.reads import watched
 from graphnetz.engine.worker import Workbench, require_ok
 from graphnetz.metrics import METRICS, label_of
 from graphnetz.records import Cell, Protocol, Task
 from graphnetz.report import TaskInfo
 from graphnetz.tasktypes import Split, known_task_type
+from graphnetz.tasktypes.overlap import repeated
 from graphnetz.tasktypes.sampled import SAMPLED, check_samples
 
 
@@ -32,7 +35,10 @@ class GraphSize:
 
 @dataclass(frozen=True)
 class Plan:
-    """Cells to be run and everything that was decided before running them."""
+    """Cells to be run and everything that was decided before running them.
+
+    ``fleeting`` are the notes about cells that cannot be resumed.
+    """
 
     cells: tuple[Cell, ...]
     tasks: tuple[Task, ...]
@@ -42,7 +48,9 @@ class Plan:
     absent: Mapping[tuple[str, str], str]
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    fleeting: tuple[str, ...] = ()
     sizes: Mapping[str, GraphSize] = field(default_factory=dict)
+    repeated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def resolve_protocol(task: Task, overrides: Mapping[str, Any]) -> Protocol:
@@ -73,6 +81,7 @@ def make_plan(
     unavailable: list[str] = []
     remarks: list[str] = []
     absent: dict[tuple[str, str], str] = {}
+    copies: dict[str, tuple[str, ...]] = {}
     cells: list[Cell] = []
     budgets = BudgetCheck()
     for task in workbench.tasks.values():
@@ -83,6 +92,9 @@ def make_plan(
             absent |= {(task.name, model): unavailable[-1] for model in workbench.specs}
             continue
         info[task.name] = task_info(task, first, splits=fixed_splits(_held(workbench, task.name, None)))
+        if found := tuple(text for text, _ in repeated(first)):
+            copies[task.name] = found
+            remarks.extend(f"Task {task.name!r}: {text}" for text in found)
         if (size := _graph_size(first)) is not None:
             sizes[task.name] = size
         data_key = keys.data(task, functools.partial(_held, workbench, task.name))
@@ -91,7 +103,9 @@ def make_plan(
                 absent[task.name, name] = f"{name} does not serve {task.task_type}"
                 continue
             resolved = resolve_protocol(task, {**task.model_protocol.get(name, {}), **protocol, **single.get(name, {})})
-            budgets.look(task, name, spec, first.dims, resolved)
+            # A budget builds the model, which may read and remember.
+            with watched(workbench.root) if resolved.budget is not None else contextlib.nullcontext():
+                budgets.look(task, name, spec, first.dims, resolved)
             if resolved.batch_nodes is not None:
                 check_samples(first, task.name)
             for seed in seeds:
@@ -113,7 +127,8 @@ def make_plan(
         )
     return Plan(
         tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent,
-        fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), sizes=sizes,
+        fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), fleeting=tuple(keys.notes),
+        sizes=sizes, repeated=copies,
     )  # fmt: skip
 
 

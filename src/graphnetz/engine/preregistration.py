@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphnetz._core.errors import StoreError
 from graphnetz._core.paths import write_file
 from graphnetz._core.text import counted
 from graphnetz.engine.plan import Plan
@@ -168,8 +169,10 @@ def _intact(path: Path, expected: str) -> bool:
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
         return bool(body.pop("sha256") == expected == plan_hash(body))
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (FileNotFoundError, ValueError, KeyError, AttributeError, TypeError):
         return False
+    except OSError as error:  # it says nothing about what the file holds
+        raise StoreError(f"Cannot read {str(path)!r}: {error.strerror}. Nothing was lost: resume the run.") from error
 
 
 def _families(plan: Plan) -> list[int]:

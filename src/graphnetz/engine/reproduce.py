@@ -10,6 +10,8 @@ from typing import Any
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import GraphnetzError, UsageError
+from graphnetz._core.paths import refuse_links
+from graphnetz._core.readers import from_others
 from graphnetz._core.rng import generator
 from graphnetz.datasets import SUITES, find_task
 from graphnetz.engine.executors import LocalExecutor, results_of
@@ -76,6 +78,7 @@ def reproduce(
     """
     path = Path(source)
     if path.is_dir():
+        refuse_links(path)
         path = path / "results.json"
     report = BenchmarkReport.from_json(path)
     if sample is not None and sample < 1:
@@ -93,8 +96,9 @@ def _again(
 ) -> list[Reproduced]:  # fmt: skip
     protocols = _protocols(report, folder)
     tasks, specs, reasons = _looked_up(report)
-    search = report.config.get("search")
-    workbench = Workbench(tasks, specs, root, SearchSpace(**search) if search else None)
+    with from_others("The report's config", "Write the report again with to_json."):
+        search = SearchSpace(**report.config["search"]) if report.config.get("search") else None
+    workbench = Workbench(tasks, specs, root, search)
     cells: dict[str, Cell] = {}
     missing: dict[tuple[str, str, int], str] = {}
     for result in wanted:

@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -16,12 +17,16 @@ from typing import Any
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
+from graphnetz._core.paths import refuse_links
+from graphnetz._core.text import shorten
 from graphnetz.engine.adaptive import run_rounds
 from graphnetz.engine.config import Brought, Run, mirrored, resolve
+from graphnetz.engine.cost.estimate import recorded_cells
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.engine.identity.environment import environment, environment_key
-from graphnetz.engine.outputs import assemble, write_examples, write_outputs, write_toml
+from graphnetz.engine.identity.reads import stale
+from graphnetz.engine.outputs import assemble, repeated_section, write_examples, write_outputs, write_toml
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.preregistration import analysis_plan, count_again, register, registration_section
 from graphnetz.engine.progress import Estimator, Progress
@@ -202,19 +207,26 @@ def run(
     config, rule = chosen.config, chosen.rule
     out = None if config.out is None else Path(config.out)
     executor = _executor(config)
-    with mirrored(config), listening(config.log, out) as listen, _opened(out) as store:
+    _refuse_folder(out)
+    with mirrored(config), ExitStack() as stack:
+        # Everything that can be refused is refused before the first file is made.
         workbench, plan = chosen.plan()
         started = time.time()
         if verbose:
             print(_first_line(plan, chosen), file=sys.stderr, flush=True)
-        _prepare(store, plan, workbench, config, again=retry_failed or strict_env)
+        _prepare(out, plan, workbench, config, again=retry_failed or strict_env)
+        listen, store = stack.enter_context(listening(config.log, out)), stack.enter_context(_opened(out))
         if out is not None and resumable:
             # Before the first cell, so that `resume` works after a crash.
-            write_toml(out / "config.toml", config.model_dump() | {"out": str(out)})
+            write_toml(out / "config.toml", config.kept() | {"out": str(out)})
         method = config.pairwise_method or "t"
         planned = analysis_plan(plan, rule=rule, search=chosen.search, method=method)
         register(store, planned, out)
-        _forget(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
+        again = _forget(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
+        plan = dataclasses.replace(plan, notes=(*plan.notes, *again))
+        if verbose and out is not None:
+            for note in (*plan.fleeting, *again):
+                print(note, file=sys.stderr, flush=True)
         limits = Limits(config.timeout, config.memory)
         train = partial(execute, store, run_one=workbench, executor=executor, limits=limits, verbose=verbose,
                         listen=listen)  # fmt: skip
@@ -224,6 +236,8 @@ def run(
             plan = run_rounds(store, plan, rule, train)
         _explain_environments(store, plan, executor)
         store.write_section(registration_section(store, planned, plan, out))
+        if plan.repeated:
+            store.write_section(repeated_section(plan))
         facts = {"suite": config.suite, "hidden_channels": config.hidden_channels or Protocol.hidden_channels}
         facts |= {"epochs": config.epochs, "task_type": config.task_type}
         if rule is not None:
@@ -257,15 +271,28 @@ def _first_line(plan: Plan, chosen: Run) -> str:
     return f"{sizes} ({listed}): {'at most ' if chosen.rule else ''}{len(plan.cells)} cells."
 
 
-def _prepare(store: Store, plan: Plan, workbench: Workbench, config: RunConfig, *, again: bool) -> None:
+def _refuse_folder(out: Path | None) -> None:
+    """Refuse a run folder that is none, or that leads elsewhere."""
+    if out is None:
+        return
+    try:
+        taken = out.exists() and not out.is_dir()
+    except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"Cannot use the folder {shorten(out, 80)!r}: {reason}. Choose another with out.") from error
+    if taken:
+        raise UsageError(f"The run folder {str(out)!r} is a file. Choose a folder with out.")
+    refuse_links(out)
+
+
+def _prepare(out: Path | None, plan: Plan, workbench: Workbench, config: RunConfig, *, again: bool) -> None:
     """Compile here what workers inherit, and refuse cells that cannot fit into memory."""
     kernels.load()
     if any(cell.protocol.batch_nodes is not None for cell in plan.cells):
         load_sampling()
     elsewhere = "address" in EXECUTORS[config.backend].takes
     if not elsewhere or config.memory is not None:  # the free memory of a cluster's nodes is not known here
-        keys = [cell.key for cell in plan.cells]
-        done = set() if again else set(keys) - set(store.missing(keys))
+        done = set() if again or out is None else recorded_cells(out, plan)[0]
         refuse_too_large(plan, workbench, workers=config.workers, limit=config.memory, done=done)
 
 
@@ -277,18 +304,28 @@ def _opened(out: Path | None) -> Iterator[Store]:
         yield stack.enter_context(Store.create(where))
 
 
-def _forget(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> None:
-    """Forget results that the caller wants made again, and remember that their test splits were seen."""
-    if not (retry_failed or strict_env):
-        return
+def _forget(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> list[str]:
+    """Forget results that the caller wants made again, and those that rest on what has changed; say which and why.
+
+    The store remembers that their test splits were seen.
+    """
+    reads = store.reads()
+    changed = stale({cell.key: reads[cell.key] for cell in plan.cells if cell.key in reads})
+    if not (retry_failed or strict_env or changed):
+        return []
     results = list(store.results([cell.key for cell in plan.cells], histories=False))
-    again = {result.key for result in results if retry_failed and not result.ok}
+    again = {result.key for result in results if result.key in changed or (retry_failed and not result.ok)}
     if strict_env and results:
         here = _worker_environments(plan, executor)
         again |= {result.key for result in results if result.environment not in here}
     if again:
         count_again(store, sum(result.key in again and result.ok for result in results))
         store.reset(again)
+    causes = Counter((result.model, changed[result.key]) for result in results if result.key in changed)
+    return [
+        f"{count} cell{'s'[: count != 1]} of model {model!r} {'are' if count != 1 else 'is'} trained again: {reason}."
+        for (model, reason), count in causes.items()
+    ]
 
 
 def _worker_environments(plan: Plan, executor: Executor) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,7 @@ from graphnetz.records.protocol import Protocol
 LAYERS_NOTE = "layers in kernels: "
 """How the note of a cell begins that tells which layers of its model ran in the kernels."""
 
-Status = Literal["ok", "failed", "diverged", "timeout", "oom"]
+Status = Literal["ok", "failed", "diverged", "timeout", "oom", "tampered"]
 """How a cell ended; all but ``"ok"`` are failures with a reason."""
 
 
@@ -124,7 +124,8 @@ class CellResult:
     key, task, model, seed
         Which cell, as in `Cell`.
     status
-        ``"ok"``, ``"failed"``, ``"diverged"``, ``"timeout"`` or ``"oom"``.
+        ``"ok"``, ``"failed"``, ``"diverged"``, ``"timeout"``, ``"oom"``
+        or ``"tampered"`` (the model changed what it was lent).
     metric, greater_is_better
         Headline key, such as ``test_acc``, and its direction.
     metrics
@@ -153,6 +154,9 @@ class CellResult:
         How this cell was trained; what a search inside the cell chose is in ``trace``.
     predictions
         Test-set outputs, when they were kept.
+    reads
+        Files and environment variables that code of the user's own read while the cell ran, each with a hash: a
+        resumed run trains the cell again where one of them has changed.
 
     Examples
     --------
@@ -186,6 +190,7 @@ class CellResult:
     notes: tuple[str, ...] = ()
     predictions: Predictions | None = None
     protocol: Protocol | None = None
+    reads: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:

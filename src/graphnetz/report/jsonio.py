@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.errors import DataError
 from graphnetz._core.plain import jsonable as jsonable
+from graphnetz._core.readers import parse_json, read_text
 from graphnetz.analysis.scores import public_error
 from graphnetz.records import CellResult, Protocol, Section, recorded_protocol
 from graphnetz.records.analysis import Comparison
 from graphnetz.records.task_info import TaskInfo
+from graphnetz.report.checks import check_results
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
@@ -134,24 +136,16 @@ def load(source: str | Path) -> dict[str, Any]:
             "absent": {(str(i["task"]), str(i["model"])): str(i["reason"]) for i in raw.get("absent", ())},
             "sections": [Section.from_json(item) for item in raw.get("sections", ())],
         }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(f"This report does not follow its schema ({error!r}). Write it again with to_json.") from error
 
 
 def _parse(source: str | Path) -> dict[str, Any]:
-    text = str(source)
+    give = "Give a results.json file or its text."
+    text, name = str(source), "The report"
     if isinstance(source, Path) or not text.lstrip().startswith("{"):
-        path = Path(source)
-        try:
-            if path.stat().st_size > MAX_BYTES:
-                raise DataError(f"{path.name!r} is larger than {MAX_BYTES >> 20} MB and was not read.")
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"Cannot read the report {path.name!r}: {error}. Give a results.json file.") from error
-    try:
-        raw = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"This is not JSON ({error}). Give a results.json file or its text.") from error
+        text, name = read_text(source, most=MAX_BYTES, give=give, what="the report"), Path(source).name
+    raw = parse_json(text, name=name, give=give)
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         raise DataError(f"This is not a graphnetz report: its schema is not {SCHEMA!r}. Give a results.json file.")
     if raw.get("schema_version") != VERSION:
@@ -159,6 +153,7 @@ def _parse(source: str | Path) -> dict[str, Any]:
             f"This report has schema version {raw.get('schema_version')!r}; this version reads {VERSION}. "
             "Read it with the version that wrote it."
         )
+    check_results(raw, name)
     return raw
 
 

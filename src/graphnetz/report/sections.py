@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graphnetz._core.errors import DataError
 from graphnetz._core.paths import slug, write_file
+from graphnetz._core.readers import read_json
 from graphnetz.records import Section
 from graphnetz.report.jsonio import jsonable
 
@@ -71,14 +72,7 @@ def read_sections(folder: str | Path, *, strict: bool = True) -> list[Section]:
 
 def _read(path: Path) -> Section:
     what = f"The section {path.name!r}"
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DataError(f"{what} is larger than {MAX_BYTES >> 20} MB and was not read.")
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise DataError(
-            f"{what} cannot be read as JSON: {type(error).__name__}. Write it with write_section."
-        ) from error
+    raw = read_json(path, most=MAX_BYTES, give="Write it with write_section.")
     if not isinstance(raw, dict) or (raw.get("schema"), raw.get("schema_version")) != (SCHEMA, VERSION):
         raise DataError(f"{what} does not have schema {SCHEMA!r} version {VERSION}. Write it with write_section.")
     try:

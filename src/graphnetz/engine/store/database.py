@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphnetz._core.errors import StoreError
+from graphnetz._core.paths import make_folder, sync_folder
 from graphnetz.engine.store import schema
 from graphnetz.engine.store.codec import dump_json
-from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
+from graphnetz.engine.store.files import file_number, plain_errors, removed, store_file, warn_on_network
 from graphnetz.engine.store.owners import owner_is_dead
 from graphnetz.engine.store.rows import (
     ASSIGNMENTS,
@@ -26,6 +27,7 @@ from graphnetz.engine.store.rows import (
     protocol_row,
     result_from_row,
     result_values,
+    trace_and_reads,
 )
 from graphnetz.records import Cell, CellResult, Predictions, Protocol, Section
 from graphnetz.records.kept import pack_shared, shared_hash, unpack_shared
@@ -79,17 +81,25 @@ class Store:
         self._db: sqlite3.Connection | None = None
         with plain_errors(self.path):
             self._db = self._connect()
+        self._place = self.path.resolve()  # a program may change its folder in between
+        self._file = file_number(self._place)
 
     @classmethod
     def create(cls, folder: str | Path) -> Store:
         """Open the store of a run folder to plan cells in it; make both when they are not there."""
         path = store_file(folder)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         except OSError as error:
             raise StoreError(f"Cannot make the folder {str(path.parent)!r}: {error.strerror}.") from error
         store = cls(path)
-        made = schema.edition(store.db)
+        try:
+            sync_folder(path.parent)  # SQLite syncs what is in its file, not that there is one
+        except OSError as error:
+            store.close()
+            raise StoreError(f"Cannot sync the folder {str(path.parent)!r}: {error.strerror}.") from error
+        with plain_errors(path):
+            made = schema.edition(store.db)
         if made != schema.KEY_VERSION:
             store.checkpoint_to_one_file()
             store.close()
@@ -169,6 +179,8 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
+        if file_number(self._place) != self._file:  # SQLite would write on, to a file that nobody can open again
+            raise removed(self.path)
         with plain_errors(self.path), self.db as db:  # the connection commits, or takes back
             db.execute("BEGIN IMMEDIATE")
             yield db
@@ -294,6 +306,12 @@ class Store:
                 marks = ",".join("?" * len(part))
                 found = {row[0]: row for row in self.db.execute(f"{statement} AND cells.key IN ({marks})", part)}
                 yield from (result_from_row(found[key], protocols, tested) for key in part if key in found)
+
+    def reads(self) -> dict[str, dict[str, str]]:
+        """Return what finished cells read while they ran, by key; most read nothing and are not listed."""
+        rows = self._read("SELECT key, trace FROM details WHERE trace IS NOT NULL")
+        found = {key: trace_and_reads(blob)[1] for key, blob in rows}
+        return {key: reads for key, reads in found.items() if reads}
 
     def _tested(self, name: str) -> Predictions:
         """The examples of a split, which all models that were tested on them share."""

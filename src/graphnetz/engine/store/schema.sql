@@ -8,7 +8,7 @@ CREATE TABLE cells(
     model TEXT NOT NULL,
     seed INTEGER NOT NULL,
     status TEXT NOT NULL DEFAULT 'pending'
-        CHECK (status IN ('pending', 'running', 'ok', 'failed', 'diverged', 'timeout', 'oom')),
+        CHECK (status IN ('pending', 'running', 'ok', 'failed', 'diverged', 'timeout', 'oom', 'tampered')),
     metric TEXT NOT NULL DEFAULT '',
     value REAL,
     greater_is_better INTEGER NOT NULL DEFAULT 1,
