@@ -39,7 +39,7 @@ Part = Literal["structure", "features"]
 ALPHA = 0.05
 MARGIN_SHARE = 0.02
 """Default margin as a share of a metric's range: two points of accuracy."""
-ROUNDS_SHARE = 0.8
+ROUNDS_SHARE = 0.7
 """Share of alpha that runs in rounds spend: where bad runs are rare and large, early t-tests are anti-conservative."""
 POWER = 0.8
 """Chance of a decision that the number of missing runs is stated for."""
