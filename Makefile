@@ -89,6 +89,7 @@ latex: install
 
 chaos: install latex
 	$(BIN)/python benchmarks/chaos.py
+	$(BIN)/python benchmarks/integrity.py
 	$(BIN)/python benchmarks/chaos_faults.py $(CHAOS_ARGS)
 
 # More mutants: make mutants MUTANTS_ARGS="--sample 300"

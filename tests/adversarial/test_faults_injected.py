@@ -11,9 +11,10 @@ import pytest
 
 from graphnetz._core import paths
 from graphnetz._core.errors import StoreError
+from graphnetz.analysis.registration import Registered
 from graphnetz.cli import app as cli_app
-from graphnetz.engine.preregistration import _intact
 from graphnetz.engine.store import Store
+from graphnetz.report.sections import _with_file
 
 pytestmark = [pytest.mark.alone, pytest.mark.chaos]
 
@@ -133,11 +134,12 @@ def test_a_full_memory_is_one_sentence_at_the_command(monkeypatch, capsys):
 
 def test_a_plan_that_cannot_be_read_is_not_called_changed(tmp_path, monkeypatch):
     path = tmp_path / "plan.json"
-    assert not _intact(path, "x")
+    path.write_text("another text", encoding="utf-8")
+    assert _with_file(Registered({}, "x"), path).changed
 
     def no(*_, **__):
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("pathlib.Path.read_text", no)
     with pytest.raises(StoreError, match="Too many open files"):
-        _intact(path, "x")
+        _with_file(Registered({}, "x"), path)

@@ -28,6 +28,7 @@ from graphnetz._core.paths import refuse_links
 from graphnetz._core.text import masked, printable
 from graphnetz._core.unpickle import read_torch
 from graphnetz.cli.load import load_report
+from graphnetz.engine.store import seal
 from graphnetz.graphs import read_graph
 from graphnetz.records.config import TO_REPEAT, RunConfig, resumed_config
 
@@ -173,7 +174,7 @@ def test_a_folder_may_itself_be_reached_by_a_link(run, tmp_path):
 
 
 def rename_everything(run):
-    """Give the task, a model and an error of a run names that would take over a terminal."""
+    """Give the task, a model and an error of a run names that would take over a terminal; digests are made anew."""
     path = run / "results.json"
     raw = json.loads(path.read_text(encoding="utf-8"))
     task, model = raw["tasks"][0]["name"], raw["models"][0]
@@ -185,11 +186,16 @@ def rename_everything(run):
     raw["models"][0] = f"{EVIL}{model}"
     raw["config"] |= {"title": EVIL, "budgets": {f"{EVIL}{task}": {f"{EVIL}{model}": 100}}, "protocols": {}}
     raw["absent"] = [{"task": f"{EVIL}{task}", "model": EVIL, "reason": EVIL}]
-    path.write_text(json.dumps(raw), encoding="utf-8")
+    for cell in raw["cells"]:
+        del cell["digest"]
+    del raw["digest"]
+    path.write_text(json.dumps(raw | {"schema_version": 1}), encoding="utf-8")
+    (run / "digest.json").unlink()
     with closing(sqlite3.connect(run / "store.sqlite")) as db, db:
         db.execute("UPDATE cells SET task = ?, model = ?", (EVIL, EVIL))
         db.execute("UPDATE cells SET status = 'running', owner = ?, lease = 0 WHERE seed = 0", (EVIL,))
         db.execute("UPDATE cells SET error = ?, status = 'failed' WHERE seed = 1", (EVIL,))
+        seal.everything(db)
 
 
 def harmless(text):
@@ -202,6 +208,11 @@ def harmless(text):
 @pytest.mark.parametrize("as_json", [False, True])
 def test_no_escape_sequence_of_a_file_reaches_the_terminal(command, as_json, run, tmp_path):
     rename_everything(run)
+    if command != "status":
+        refused = outcome([*COMMANDS[command], *["--json"][:as_json]], tmp_path)
+        assert refused.code == 2, "store and report disagree"
+        assert harmless(refused.said + refused.printed)
+        (run / "store.sqlite").unlink()
     found = outcome([*COMMANDS[command], *["--json"][:as_json]], tmp_path)
     assert found.code in (0, 1), found.said
     assert harmless(found.said)

@@ -19,7 +19,7 @@ from graphnetz.report import BenchmarkReport
 
 FILES = {
     "results.json", "provenance.json", "summary.csv", "summary.md", "pairwise.csv", "pairwise_both.csv", "costs.csv",
-    "results.tex", "pairwise.tex", "report.html",
+    "results.tex", "pairwise.tex", "report.html", "digest.json",
 }  # fmt: skip
 FIGURES = (
     "dashboard",
@@ -108,7 +108,7 @@ def test_json_round_trip(mixed, tmp_path):
     assert again.histories == mixed.histories
     assert again.sections == mixed.sections
     raw = json.loads(text)
-    assert (raw["schema"], raw["schema_version"]) == ("graphnetz.report", 1)
+    assert (raw["schema"], raw["schema_version"]) == ("graphnetz.report", 2)
     slim = BenchmarkReport.from_json(mixed.to_json(histories=False))
     pd.testing.assert_frame_equal(slim.summary(), mixed.summary())
 

@@ -6,9 +6,10 @@ import json
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -45,7 +46,7 @@ def root(
 
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
-    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs, select  # noqa: F401
+    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs, select, verify  # noqa: F401
 
 
 DEFAULTS = {
@@ -69,6 +70,7 @@ def with_aliases(arguments: list[str]) -> list[str]:
 def run_app(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; users see sentences, not tracebacks."""
     load_commands()
+    shown, warnings.showwarning = warnings.showwarning, _show_warning
     try:
         code = _call(arguments)
         sys.stdout.flush()  # a full disk behind a pipe shows here, not after the last line
@@ -102,6 +104,19 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
             raise
         say(f"{error.format_message()} See 'graphnetz --help'.")
         return WRONG_USAGE
+    finally:
+        warnings.showwarning = shown
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+    line: str | None = None,
+) -> None:  # fmt: skip
+    """Warnings of ours are sentences; those of others keep the line that they come from."""
+    if category.__module__.startswith("graphnetz."):
+        say(str(message))
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
 
 FAULT = (

@@ -104,7 +104,8 @@ def reproduce(
 def _print_reproduced(found: list[Any], tolerance: float) -> None:
     for row in found:
         if row.verdict != "exact":
-            gap = f"difference {row.difference:.3g}" if math.isfinite(row.difference) else row.reason
+            gap = f"{row.metric}: difference {row.difference:.3g}" if math.isfinite(row.difference) else row.reason
+            gap += f" ({row.reason})" if row.difference == 0 else ""
             say(clean(f"{row.verdict}: {row.task} / {row.model} / seed {row.seed}: {gap}"))
     count = {name: sum(row.verdict == name for row in found) for name in ("exact", "close", "differs", "not run")}
     put(

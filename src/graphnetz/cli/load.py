@@ -65,10 +65,11 @@ def live_report(folder: Path) -> BenchmarkReport:
 
 def _live_report(folder: Path) -> BenchmarkReport:
     from graphnetz.engine.store import Store
+    from graphnetz.engine.store.truth import registered
     from graphnetz.records import recorded_protocols
     from graphnetz.report import BenchmarkReport, TaskInfo
     from graphnetz.report.checks import check_cells
-    from graphnetz.report.sections import combine, read_sections
+    from graphnetz.report.sections import combine, planned_and_read, read_sections
 
     with Store.open(folder, readonly=True) as store:
         planned = list(store.cells())
@@ -76,6 +77,7 @@ def _live_report(folder: Path) -> BenchmarkReport:
         sections = combine(store.read_sections(), read_sections(folder, strict=False))
         written = dict(store.read_meta().get("analysis_plan") or {}).get("plan", {})
         rule = written.get("stopping_rule")
+        planned_by = registered(store, len(results))
     check_cells(results, store.path.name, planned=planned)
     config: dict[str, Any] = {"title": f"{len(results)} of {len(planned)} cells finished"}
     config |= recorded_protocols(planned)
@@ -90,24 +92,31 @@ def _live_report(folder: Path) -> BenchmarkReport:
         for name in dict.fromkeys(cell.task for cell in planned)
         if (r := known.get(name))
     }
-    return BenchmarkReport.from_results(
+    made = BenchmarkReport.from_results(
         [r for r in results if r.task in tasks],
         tasks=tasks,
         models=tuple(dict.fromkeys(cell.model for cell in planned)),
         seeds=sorted({cell.seed for cell in planned}),
         config=config,
         sections=sections,
+        examples_in=folder,
     )
+    done = {r.key for r in results}
+    made.sections = planned_and_read(made, planned_by, pending=[cell for cell in planned if cell.key not in done])
+    return made
 
 
 def _with_store(report: BenchmarkReport, folder: Path) -> BenchmarkReport:
     """Add what results.json leaves out: keys, curves, seconds, memory and environments."""
     from graphnetz.engine.store import Store
+    from graphnetz.engine.store.truth import registered
     from graphnetz.report.checks import check_cells
+    from graphnetz.report.sections import planned_and_read
 
     with from_others(f"The store of {str(folder)!r}", DAMAGED), Store.open(folder, readonly=True) as store:
         predictions = not (folder / "examples").is_dir()  # those are read when they are asked for
         found = list(store.results(predictions=predictions))
+        plan = registered(store, len(report.results))
     check_cells(found, store.path.name)
     kept = {(r.task, r.model, r.seed): r for r in found}
     full = []
@@ -119,7 +128,9 @@ def _with_store(report: BenchmarkReport, folder: Path) -> BenchmarkReport:
             full.append(other)
     given = {item.name: getattr(report, item.name) for item in fields(report) if item.init}
     del given["histories"]  # those of the cells take their place
-    return type(report).from_results(**given | {"results": full, "tasks": report.task_info})
+    made = type(report).from_results(**given | {"results": full, "tasks": report.task_info})
+    made.sections = planned_and_read(made, plan)
+    return made
 
 
 def read_provenance(path: Path) -> dict[str, Any]:

@@ -89,7 +89,10 @@ def provenance(store: Store, plan: Plan, results: list[Any], started: float) -> 
 
 def write_outputs(report: BenchmarkReport, store: Store, folder: Path, *, started: float) -> None:
     """Write the run folder's files and leave the store as one file."""
+    keys = [result.key for result in report.results]
+    store.publish(keys, done=False)
     report.write(folder)
+    store.publish(keys, done=True)
     _sweep(folder, before=started)
     store.checkpoint_to_one_file()
 

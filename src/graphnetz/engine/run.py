@@ -28,7 +28,7 @@ from graphnetz.engine.identity.environment import environment, environment_key
 from graphnetz.engine.identity.reads import stale
 from graphnetz.engine.outputs import assemble, repeated_section, write_examples, write_outputs, write_toml
 from graphnetz.engine.plan import Plan
-from graphnetz.engine.preregistration import analysis_plan, count_again, register, registration_section
+from graphnetz.engine.preregistration import analysis_plan, count_again, register, registered
 from graphnetz.engine.progress import Estimator, Progress
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.store import Store
@@ -39,6 +39,7 @@ from graphnetz.models import named_specs
 from graphnetz.records import Cell, CellResult, Protocol, RunConfig, Task
 from graphnetz.records.config import parameters
 from graphnetz.report import BenchmarkReport
+from graphnetz.report.sections import planned_and_read
 
 
 def run_benchmark(
@@ -235,7 +236,6 @@ def run(
         else:
             plan = run_rounds(store, plan, rule, train)
         _explain_environments(store, plan, executor)
-        store.write_section(registration_section(store, planned, plan, out))
         if plan.repeated:
             store.write_section(repeated_section(plan))
         facts = {"suite": config.suite, "hidden_channels": config.hidden_channels or Protocol.hidden_channels}
@@ -244,6 +244,8 @@ def run(
             facts["auto"] = rule.as_dict()
         report = assemble(store, plan, workbench, config=facts, started=started)
         report.pairwise_method = method
+        report.examples_in = out
+        report.sections = planned_and_read(report, registered(store, len(report.results)))
         if out is not None:
             write_examples(report, store, plan, out)
             _ = report.analysis.comparisons  # every test is run here, once; what is written only reads it

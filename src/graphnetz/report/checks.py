@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from graphnetz._core.errors import DataError, UnknownNameError
 from graphnetz._core.text import shorten
 from graphnetz.metrics import lookup
-from graphnetz.records import Cell, CellResult
+from graphnetz.records import Cell, CellResult, Status
 from graphnetz.records.config import LARGEST_SEED, MOST_SEEDS
 
 MOST_RESAMPLES = 1_000_000
@@ -52,7 +52,7 @@ class _Cell(_Strict):
     task: _Name
     model: _Name
     seed: _Seed
-    status: Literal["ok", "failed", "diverged", "timeout", "oom"]
+    status: Status
     metrics: dict[str, float | None]
     history: dict[str, list[float | None]] = {}
     epochs: _Count = 0
@@ -180,7 +180,7 @@ def check_cells(results: Iterable[CellResult], name: str, *, planned: Iterable[C
 
     Examples
     --------
-    >>> from graphnetz.records import Cell, CellResult
+    >>> from graphnetz.records import Cell, CellResult, Status
     >>> check_cells([CellResult("", "cora", "GCN", "first")], "store.sqlite")
     Traceback (most recent call last):
         ...
