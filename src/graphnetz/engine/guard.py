@@ -243,9 +243,10 @@ def _digest(value: Tensor) -> int:
         return 0  # the version tells
     if not value.numel():
         return 0  # nothing to change, and an empty tensor may have strides that cannot be viewed as bytes
-    flat = value.detach().contiguous().view(torch.uint8).numpy().reshape(-1) if value.dim() else None
-    if flat is None:
+    if value.numel() == 1:
         return hash(value.item())
+    # Flat first: a side of length 1 may have any stride, which bytes must not have.
+    flat = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
     whole = flat[: flat.size // 8 * 8].view(np.uint64)
     sums = np.add.reduceat(whole, np.arange(0, whole.size, _BLOCK)) if whole.size else whole
     return hash((sums.tobytes(), flat[whole.size * 8 :].tobytes()))
