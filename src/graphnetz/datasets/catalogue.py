@@ -78,13 +78,12 @@ def _of_wheel(name: str, declared: Mapping[str, Any]) -> dict[str, Any]:
         "checksum": {pinned["file"]: pinned["sha256"]},
         "reader": "wheels:carried",
         "arguments": [name, wheel, declared["reader"]],
-        # Trained until validation is flat, and measured at the best epoch of it.
-        "protocol": {"selection": "best_val", "patience": PATIENCE, **declared.get("protocol", {})},
+        "protocol": {**UNTIL_FLAT, **declared.get("protocol", {})},
     }
 
 
-PATIENCE = 20
-"""Epochs without a better validation after which tasks on carried data stop."""
+UNTIL_FLAT: Mapping[str, Any] = {"selection": "best_val", "patience": 20}
+"""Train until validation has not improved for so many epochs, and measure at the best epoch of it."""
 
 
 def _reading(name: str, declared: Mapping[str, Any]) -> Callable[..., Any]:

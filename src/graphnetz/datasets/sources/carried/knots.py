@@ -11,13 +11,13 @@ from graphnetz.datasets.generators.build import graph
 from graphnetz.datasets.sources.base import Built
 from graphnetz.datasets.sources.carried.build import rows_of
 
-MOST_CROSSINGS = 11
+MOST_CROSSINGS = 10
 FACES = (2, 3, 4, 5, 6)
 """Sides of faces that are told apart; larger ones count as the last."""
 
 
 def volumes(files: Mapping[str, bytes]) -> Built:
-    """Return every prime hyperbolic knot of at most eleven crossings with its volume.
+    """Return every prime hyperbolic knot of at most ten crossings, those of Rolfsen's table, with its volume.
 
     Nodes are crossings with their sign and the sizes of the four faces around them, edges the arcs between them, with
     whether the arc is the upper strand at either end; two arcs between the same crossings are two edges.

@@ -16,6 +16,7 @@ from graphnetz.datasets.generators.images import superpixel_graphs
 from graphnetz.datasets.sources.base import Built
 from graphnetz.datasets.sources.carried.build import rows_of, undirected, with_labels
 from graphnetz.datasets.splits import consecutive_split
+from graphnetz.graphs.random_graphs import standardised
 
 MAGIC = (2, 8, 20, 28, 50, 82, 126, 184)
 _YEAR = 365.2422 * 86400
@@ -35,7 +36,8 @@ NEIGHBOURS = 4
 def half_lives(files: Mapping[str, bytes]) -> Built:
     """Return the chart of nuclides: neighbours differ by one proton, one neutron, or a neutron turned proton.
 
-    Features are functions of the two numbers alone: size, excess of neutrons, parities, distances to closed shells.
+    Features are functions of the two numbers alone: size, distance to the valley of stability by the semi-empirical mass
+    formula, parities, distances to closed shells.
     Stable nuclides and those without a measured half-life have no class.
     """
     base = sqlite3.connect(":memory:")
@@ -49,8 +51,9 @@ def half_lives(files: Mapping[str, bytes]) -> Built:
     known = [float(life) * SECONDS[unit] if life and unit else np.nan for *_, life, unit in rows]
     codes = np.array([-1 if np.isnan(life) else int(np.searchsorted(BOUNDS, life)) for life in known])
     z, n = np.array([row[:2] for row in rows], dtype=float).T
-    shells = [np.abs(count[:, None] - np.array(MAGIC)).min(axis=1) / 10 for count in (z, n)]
-    x = np.stack([z / 100, n / 150, (n - z) / np.maximum(z + n, 1), z % 2, n % 2, *shells], axis=1)
+    valley = z - (z + n) / (1.98 + 0.0155 * (z + n) ** (2 / 3))
+    shells = [np.abs(count[:, None] - np.array(MAGIC)).min(axis=1) for count in (z, n)]
+    x = standardised(np.stack([z, n, valley, np.abs(valley), z % 2, n % 2, *shells], axis=1))
     return Built([with_labels(undirected(pairs, len(rows), x=x), codes)])
 
 
@@ -88,7 +91,7 @@ def _rate(text: str) -> float:
     return 0.0 if text in ("", "N/A") else float(text)
 
 
-def digits(files: Mapping[str, bytes], *, images: int, segments: int, neighbours: int) -> Built:
+def digits(files: Mapping[str, bytes], *, images: int, **options: Any) -> Built:
     """Return handwritten digits as superpixels, taken evenly from the table, which is sorted by class."""
     table = np.loadtxt(io.BytesIO(gzip.decompress(files["mnist_5k.csv.gz"])), delimiter=",", dtype=np.int64)
     chosen = table[:: max(len(table) // images, 1)][:images]
@@ -96,5 +99,5 @@ def digits(files: Mapping[str, bytes], *, images: int, segments: int, neighbours
     graphs: list[Any] = []
     for part in range(0, len(chosen), 50):  # the clustering holds all distances of its images at once
         some = slice(part, part + 50)
-        graphs += superpixel_graphs(grey[some], chosen[some, -1], segments=segments, neighbours=neighbours)
+        graphs += superpixel_graphs(grey[some], chosen[some, -1], **options)
     return Built(graphs)
