@@ -217,6 +217,33 @@ def list_datasets(category: str | None = None, task_type: str | None = None) -> 
     ]
 
 
+def real_graphs(*, at_most: int = 20_000) -> list[str]:
+    """Return the datasets that are one real graph: the one list from which the bank of the selection is fed.
+
+    Parameters
+    ----------
+    at_most
+        Largest number of nodes. Datasets whose card does not state it are left out.
+
+    Returns
+    -------
+    list of str
+        Names in the order of the categories.
+
+    Examples
+    --------
+    >>> from graphnetz.datasets import real_graphs
+    >>> "french_grid" in real_graphs(), "random_tsp" in real_graphs()
+    (True, False)
+    """
+    names = (CARDS[name] for name in list_datasets())
+    return [
+        card.name
+        for card in names
+        if not card.simulated and card.graphs in (None, 1) and 0 < (card.nodes or 0) <= at_most
+    ]
+
+
 def iter_benchmark_tasks(category: str | None = None, task_type: str | None = None) -> Iterator[Task]:
     """Yield the curated tasks and those added by `register_task`, category by category.
 

@@ -36,9 +36,9 @@ NEIGHBOURS = 4
 def half_lives(files: Mapping[str, bytes]) -> Built:
     """Return the chart of nuclides: neighbours differ by one proton, one neutron, or a neutron turned proton.
 
-    Features are functions of the two numbers alone: size, distance to the valley of stability by the semi-empirical mass
-    formula, parities, distances to closed shells.
-    Stable nuclides and those without a measured half-life have no class.
+    Features are functions of the two numbers alone: size, distance to the valley of stability by the semi-empirical
+    mass formula, parities, distances to closed shells. Stable nuclides and those without a measured half-life have no
+    class.
     """
     base = sqlite3.connect(":memory:")
     base.deserialize(files["elements.db"])
