@@ -116,8 +116,8 @@ tasks networks win is reported, not required:
 6. It loads from a file of at most 20 MB, all of them together 80 MB, and one training of the slowest network takes
    seconds.
 
-Tasks on such data are trained until their validation metric has not improved for 20 epochs, and measured at the best
-epoch of it; `--protocol paper` is the protocol of the GraphNetz paper. The suite `quick` holds the cheapest tasks of it;
+Tasks on such data are trained until their validation metric, looked at every fifth epoch, has not improved for 40, and
+measured at the best epoch of it; `--protocol paper` is the protocol of the GraphNetz paper. The suite `quick` holds the cheapest tasks of it;
 `first-default` is the suite of the first editions, mostly simulated, to which older figures refer.
 
 ## The published experiment

