@@ -8,7 +8,9 @@ import pytest
 from scipy import stats
 
 from graphnetz.analysis.advice import EXAMPLES, SEEDS, SPLITS, advise, cost_of, expected_width, with_more
+from graphnetz.analysis.comparisons import compare
 from graphnetz.analysis.components import components_of, components_table, components_words
+from graphnetz.analysis.ladder import decided
 from graphnetz.analysis.reach import (
     NOT_KEPT,
     difference_bounds,
@@ -18,7 +20,7 @@ from graphnetz.analysis.reach import (
     why_none,
 )
 from graphnetz.records import Components, Contributions, ScoreTable
-from graphnetz.records.analysis import CLAIMS
+from graphnetz.records.analysis import CLAIMS, Evidence
 from graphnetz.stats import crossed_components, paired_test
 from graphnetz.stats.contributions import placements
 
@@ -226,3 +228,17 @@ def test_predictions_of_two_models_that_fail_are_theirs():
     found = Contributions("t", "test_acc", (0,), (0,), np.arange(3), {"C": np.ones((1, 3))})
     assert why_none(found, ("A", "B")) == "the kept predictions of A and B do not give their scores"
     assert why_none(found, ("A", "C")) == "the kept predictions of A do not give its scores"
+
+
+def test_a_further_claim_is_never_surer_than_the_nearer_one():
+    """Many examples and few splits: the test over examples alone had p = 1e-9, that over splits 0.001."""
+    table, _ = records("resplit", ratio=10.0, n=54)
+    sure = Evidence("source", 0.2, 0.001, 500.0, 1e-9, n=500, unit="example", method="crossed", about="for new nodes")
+    [pair] = decided(
+        compare(table, alpha=0.05, method="t"), table, by="t", source=lambda task, asked: dict.fromkeys(asked, sure)
+    )
+    near, further = pair.claims
+    assert 1e-9 < near.p < 0.05
+    assert further.shown
+    assert further.p == near.p
+    assert further.low <= near.low < near.high <= further.high

@@ -1,4 +1,4 @@
-"""Folders and banks of the first edition: read, reported and exported, and not resumed."""
+"""Folders and banks of earlier editions: read, reported and exported, and not resumed."""
 
 import json
 import shutil
@@ -20,9 +20,14 @@ FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 RUN = {"tasks": ["karate_club", "sbm_communities"], "models": ["GCN", "Majority"], "seeds": range(2), "epochs": 3}
 
 
+@pytest.fixture(params=[(1, "first"), (2, "second")], ids=["first", "second"])
+def edition(request):
+    return request.param
+
+
 @pytest.fixture
-def folder(tmp_path):
-    return Path(shutil.copytree(FIXTURES / "first_edition_store", tmp_path / "run"))
+def folder(tmp_path, edition):
+    return Path(shutil.copytree(FIXTURES / f"{edition[1]}_edition_store", tmp_path / "run"))
 
 
 def test_it_is_read_with_the_protocol_of_every_cell(folder):
@@ -53,8 +58,8 @@ def test_it_is_reported_and_exported(folder, tmp_path, capsys):
     assert len(json.loads((tmp_path / "cells.json").read_text())["cells"]) == 8
 
 
-def test_it_is_not_resumed_and_one_sentence_says_so(folder, tmp_path):
-    words = f"cells of edition 1, and this is edition {schema.KEY_VERSION}: it can be read, reported and exported, but not resumed"
+def test_it_is_not_resumed_and_one_sentence_says_so(folder, edition, tmp_path):
+    words = f"cells of edition {edition[0]}, and this is edition {schema.KEY_VERSION}: it can be read, reported and exported, but not resumed"
     with pytest.raises(StoreError, match=words):
         run_benchmark(**RUN, hidden_channels=8, out=folder, root=str(tmp_path), verbose=False)
     assert len(load_report(folder).results) == 8
@@ -67,12 +72,12 @@ def test_its_cells_can_be_trained_again(folder, tmp_path):
     assert all(item.verdict in ("exact", "close") for item in found), found
 
 
-def test_sections_can_be_added_to_it(folder):
+def test_sections_can_be_added_to_it(folder, edition):
     with Store.open(folder) as store:
         store.write_section(Section("note", "A note", paragraphs=("Added later.",)))
     with Store.open(folder, readonly=True) as store:
         assert [section.name for section in store.read_sections()][-1] == "note"
-        assert schema.edition(store.db) == 1
+        assert schema.edition(store.db) == edition[0]
 
 
 def test_a_new_store_is_resumed(tmp_path):

@@ -59,6 +59,7 @@ def full_result(cell):
         notes=("a note",),
         predictions=Predictions(np.arange(3), np.array([[0, 1], [1, 0], [1, 1]]), np.array([0.5, -1.0, math.nan])),
         protocol=cell.protocol,
+        reads={"file weights.npy": "0123456789abcdef"},
     )
 
 

@@ -27,7 +27,7 @@ def test_every_comparison_is_one_whole_bar_in_both_pictures():
     assert "<MLP>" not in svg
     widths = [float(w) for w in re.findall(r'class="share c\d" x="[\d.]+" y="[\d.]+" width="([\d.]+)"', svg)]
     assert len(widths) == 48
-    assert sum(widths) == pytest.approx(12 * 604, rel=1e-3)
+    assert sum(widths) == pytest.approx(12 * 596, rel=1e-3)
 
 
 def test_without_components_nothing_is_drawn_and_the_reason_is_said():
@@ -42,3 +42,12 @@ def test_long_names_lose_letters_and_not_a_model():
     _, axes = draw_components(found)
     assert axes.get_yticklabels()[0].get_text() == "digits_superpixels\nGraphSAGE − GraphTransformer"
     assert "GraphSAGE − Grap…rmer" in str(components_chart(found))
+
+
+def test_one_seed_per_split_is_one_part_that_names_both():
+    found = [shares(seed_share=0.3, split_share=float("nan"), n_seeds=10, n_splits=10)]
+    _, axes = draw_components(found)
+    assert axes.get_legend_handles_labels()[1] == ["split and seed", "example", "rest"]
+    svg = str(components_chart(found))
+    assert "split and seed 30 %" in svg
+    assert ">seed<" not in svg

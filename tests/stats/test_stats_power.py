@@ -9,6 +9,7 @@ from statsmodels.stats.power import TTestPower
 
 from graphnetz._core.errors import UsageError
 from graphnetz.stats import minimum_detectable_effect, power, power_analysis, sd_interval, seeds_needed, seeds_range
+from graphnetz.stats.power import _tail
 
 solve = TTestPower()
 
@@ -115,3 +116,33 @@ def test_edges():
         seeds_needed(0.1, 1.0, power=0.01)
     with pytest.raises(UsageError, match="negative"):
         power(0.1, -1.0, 10)
+
+
+@pytest.mark.parametrize("df", [1, 2, 9, 29, 999, 9999])
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 45, 1e-7])
+def test_tails_are_those_of_scipy_wherever_the_shift(df, alpha):
+    critical = float(sps.t.ppf(1 - alpha / 2, df))
+    for shift in (-300.0, -37.0, -8.0, -1.0, -0.01, 0.01, 1.0, 5.0, 8.0, 37.0, 300.0, 2000.0):
+        want = float(sps.nct.sf(critical, df, shift))
+        if np.isnan(want):  # scipy gives up there
+            want = float(shift > critical)
+        assert _tail(df, shift, critical) == pytest.approx(want, rel=1e-12, abs=1e-300)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.floats(0.004, 40), st.sampled_from([0.05, 0.05 / 45, 1e-6, 0.3]), st.sampled_from([0.5, 0.8, 0.999]),
+    st.sampled_from([0.0, 0.1, 2.0]), st.sampled_from([2, 3, 50, 3000]),
+)  # fmt: skip
+def test_seeds_needed_agrees_with_counting_up(effect, alpha, target, ratio, most):
+    got = seeds_needed(effect, 1.0, alpha=alpha, power=target, max_n=most, test_ratio=ratio)
+    if got is None:
+        assert power(effect, 1.0, most, alpha=alpha, test_ratio=ratio) < target
+    else:
+        assert power(effect, 1.0, got, alpha=alpha, test_ratio=ratio) >= target
+        assert got == 2 or power(effect, 1.0, got - 1, alpha=alpha, test_ratio=ratio) < target
+
+
+def test_an_effect_a_hundred_orders_above_the_spread_needs_two_seeds():
+    assert seeds_needed(1e200, 1e-100) == 2
+    assert seeds_needed(1e-200, 1e100, max_n=1000) is None

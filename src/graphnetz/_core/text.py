@@ -18,8 +18,11 @@ _DECEPTIVE = frozenset(
 
 def clean(text: object) -> str:
     """Return ``text`` on one line, without control, direction-changing or invisible characters."""
+    plain = str(text)
+    if plain.isprintable():  # nothing to take out: nearly every name, and there are as many as cells
+        return " ".join(plain.split())
     out = []
-    for char in str(text):
+    for char in plain:
         if char in "\t\r\n\v\f":
             out.append(" ")
         elif char in _DECEPTIVE:

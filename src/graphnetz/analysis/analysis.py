@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
+from graphnetz._core.changed import changed
 from graphnetz._core.grouping import grouped
 from graphnetz.analysis import (
     across_tasks,
@@ -34,7 +35,7 @@ from graphnetz.analysis.aggregates import Aggregates, CostPoint
 from graphnetz.analysis.components import components_of
 from graphnetz.analysis.diagnostics import (
     diagnose,
-    diagnose_pair,
+    diagnose_pairs,
     diagnostic_verdicts,
     dot_panels,
     failure_rates,
@@ -149,20 +150,21 @@ class Analysis:
     def comparisons(self) -> tuple[Comparison, ...]:
         """Every two models of every task by ``options.method``, and how far each difference reaches."""
         options, rule = self.options, self.facts.rule
-        pairs = [self._diagnosed(pair) for pair in self._tested(options.method)]
+        remarks = grouped((d for d in self.diagnostics if d.model), lambda d: d.task)
+        pairs = [self._diagnosed(pair, remarks.get(pair.task, ())) for pair in self._tested(options.method)]
         by = rule.test if rule else options.method
         found = ladder.decided(
             pairs, self.support, by=by, family=options.family, source=self._source, stopped=rule is not None
         )
         return tuple(found)
 
-    def _diagnosed(self, pair: Comparison) -> Comparison:
-        """A comparison with what the diagnostics say of it."""
+    def _diagnosed(self, pair: Comparison, remarks: Sequence[Diagnostic]) -> Comparison:
+        """A comparison with what the diagnostics, of which ``remarks`` are those of its task, say of it."""
         found = self.pair_diagnostics[pair.task, pair.a, pair.b]
-        about = [d for d in self.diagnostics if d.task == pair.task and d.model and pair.involves(d.model)]
+        about = [d for d in remarks if pair.involves(d.model)]
         flags = [d.kind for d in about] + (["skew"] if found.skew else [])
         testable = found.testable and not any(d.blocks for d in about)
-        return replace(pair, flags=tuple(dict.fromkeys(flags)), testable=testable)
+        return changed(pair, flags=tuple(dict.fromkeys(flags)), testable=testable)
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -173,8 +175,9 @@ class Analysis:
     def pair_diagnostics(self) -> dict[tuple[str, str, str], PairDiagnostic]:
         """The same for every comparison: the shape of its differences, and what stands beside their mean."""
         table = self.support
-        names = [(task, *pair) for task in table.tasks for pair in combinations(sorted(table.present(task)), 2)]
-        return {(t, a, b): diagnose_pair(*table.paired(t, a, b), task=t, a=a, b=b) for t, a, b in names}
+        pairs = {task: list(combinations(sorted(table.present(task)), 2)) for task in table.tasks}
+        found = (diagnose_pairs(*table.paired_rows(t, names), task=t, pairs=names) for t, names in pairs.items())
+        return {(one.task, one.a, one.b): one for ones in found for one in ones}
 
     @cached_property
     def support(self) -> ScoreTable:
@@ -184,6 +187,16 @@ class Analysis:
         return without_collapse(self.scores, self.diagnostics)
 
     def _tested(self, method: str) -> list[Comparison]:
+        """Every two models of every task by one test; made once, the deciding test stands side by side as well."""
+        if method not in self._by_test:
+            self._by_test[method] = self._test_all(method)
+        return self._by_test[method]
+
+    @cached_property
+    def _by_test(self) -> dict[str, list[Comparison]]:
+        return {}
+
+    def _test_all(self, method: str) -> list[Comparison]:
         family = self.options.family
         pairs = comparisons.compare(self.support, alpha=self.options.alpha, method=method, family=family)
         if self.facts.rule is None:
@@ -412,12 +425,13 @@ class Analysis:
             unbeaten=verdicts.unbeaten_tasks(table, self.grouped, baselines),
             n_failed=len(self.facts.failures),
         )
+        remarks = grouped(self.diagnostics, lambda found: found.task)
         for t, task in enumerate(table.tasks):
             pairs, place = self.grouped.get(task, ()), self.standings[task]
             found = verdicts.task_verdicts(
                 self.support, t, place, pairs=pairs, baselines=baselines, gap=self.gaps.get(task, math.nan)
             )
-            out += [*found, *diagnostic_verdicts(d for d in self.diagnostics if d.task == task)]
+            out += [*found, *diagnostic_verdicts(remarks.get(task, ()))]
             if pairs and place and max(pair.n for pair in pairs) < 2:
                 mine = (row for row in self.example_tests if row["task"] == task and place.best in (row["a"], row["b"]))
                 out += map(reach.example_words, mine)

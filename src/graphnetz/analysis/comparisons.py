@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from graphnetz._core.changed import changed
 from graphnetz._core.errors import unknown_name
 from graphnetz._core.grouping import grouped
 from graphnetz.records import ScoreTable
@@ -17,12 +17,13 @@ from graphnetz.records.analysis import AnalysisOptions, CellStat, Comparison, St
 from graphnetz.records.task_info import SHARED_DATA, TaskInfo
 from graphnetz.stats import (
     PAIRED_TESTS,
+    PairedTest,
     adjust,
     binomial_error,
     corrected_interval,
     interval,
     moderated_t,
-    paired_test,
+    paired_test_rows,
     rate_bound,
 )
 
@@ -91,9 +92,7 @@ def compare(table: ScoreTable, *, alpha: float, method: str, family: str = "task
         spread = FAMILIES[family]
     except (KeyError, TypeError):
         raise unknown_name("family", family, FAMILIES) from None
-    raw = [
-        _test(table, t, a, b, alpha=alpha, method=method) for t in range(len(table.tasks)) for a, b in _pairs(table, t)
-    ]
+    raw = [pair for t in range(len(table.tasks)) for pair in _tests(table, t, alpha=alpha, method=method)]
     raw = _moderated(table, raw) if method == "moderated" else raw
     out: list[Comparison] = []
     for group in spread(raw):
@@ -103,7 +102,7 @@ def compare(table: ScoreTable, *, alpha: float, method: str, family: str = "task
         fixed = adjust([pair.p_corrected if pair.shares_data else pair.p for pair in group])
         for i, pair in enumerate(group):
             out.append(
-                replace(
+                changed(
                     pair,
                     p_adjusted=float(plain[i]),
                     p_corrected_adjusted=float(fixed[i]) if pair.shares_data else math.nan,
@@ -122,7 +121,7 @@ def _moderated(table: ScoreTable, pairs: Sequence[Comparison]) -> list[Compariso
         if np.isfinite(columns).all():
             p = moderated_t(np.column_stack(columns)).p
             group = [
-                pair if math.isnan(pair.p) else replace(pair, p=float(v)) for pair, v in zip(group, p, strict=True)
+                pair if math.isnan(pair.p) else changed(pair, p=float(v)) for pair, v in zip(group, p, strict=True)
             ]
         out += group
     return out
@@ -133,22 +132,29 @@ def _pairs(table: ScoreTable, t: int) -> list[tuple[str, str]]:
     return list(combinations(sorted(m for m, yes in zip(table.models, there, strict=True) if yes), 2))
 
 
-def _test(table: ScoreTable, t: int, a: str, b: str, *, alpha: float, method: str) -> Comparison:
-    x, y = table.paired(table.tasks[t], a, b)
+def _tests(table: ScoreTable, t: int, *, alpha: float, method: str) -> list[Comparison]:
+    """Every two models of task ``t``, before the correction."""
+    task, better, pairs = table.tasks[t], table.greater_is_better[t], _pairs(table, t)
+    x, y = table.paired_rows(task, pairs)
     ratio, shared = table.test_ratio[t], table.replication[t] in SHARED_DATA
-    found = paired_test(x, y, method=method, level=1 - alpha, test_ratio=ratio)
-    fixed = paired_test(x, y, method="corrected_t", level=1 - alpha, test_ratio=ratio) if shared else None
-    return Comparison(
-        table.tasks[t], a, b, table.greater_is_better[t], found.n, found.mean_diff, found.low, found.high, found.dz,
-        found.hedges_g, found.p, found.n_used, found.smallest_p, found.reason, shared,
-        low_corrected=fixed.low if fixed else _NAN, high_corrected=fixed.high if fixed else _NAN,
-        p_corrected=fixed.p if fixed else _NAN, alpha=alpha, exact=_shifted(x, y, found.dz),
-    )  # fmt: skip
+    found = paired_test_rows(x, y, method=method, level=1 - alpha, test_ratio=ratio)
+    nothing: list[PairedTest | None] = [None] * len(pairs)
+    fixed = paired_test_rows(x, y, method="corrected_t", level=1 - alpha, test_ratio=ratio) if shared else nothing
+    return [
+        Comparison(
+            task, a, b, better, test.n, test.mean_diff, test.low, test.high, test.dz, test.hedges_g, test.p,
+            test.n_used, test.smallest_p, test.reason, shared, low_corrected=other.low if other else _NAN,
+            high_corrected=other.high if other else _NAN, p_corrected=other.p if other else _NAN, alpha=alpha,
+            exact=test.n > 1 and math.isnan(test.dz) and _shifted(x[i], y[i]),
+        )
+        for i, ((a, b), test, other) in enumerate(zip(pairs, found, fixed, strict=True))
+    ]  # fmt: skip
 
 
-def _shifted(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], dz: float) -> bool:
-    """Whether the two differ by one amount, not 0, on every seed; d_z is undefined for differences without spread."""
-    return x.size > 1 and math.isnan(dz) and bool(abs(x[0] - y[0]) > 1e-12 * max(abs(x[0]), abs(y[0])))
+def _shifted(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> bool:
+    """Whether two models that differ by one amount on every seed differ at all."""
+    first = int(np.argmax(np.isfinite(x)))
+    return bool(abs(x[first] - y[first]) > 1e-12 * max(abs(x[first]), abs(y[first])))
 
 
 FAMILIES: dict[str, Callable[[Sequence[Comparison]], list[list[Comparison]]]] = {

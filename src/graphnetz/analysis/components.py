@@ -91,7 +91,7 @@ def _percent(share: float) -> str:
 
 def _merged(c: Components) -> str:
     notes = []
-    if math.isnan(c.split) and c.n_splits > 1:
+    if c.merged:
         notes.append("every split has one seed, so seed holds both")
     if math.isnan(c.split) and c.n_splits == 1:
         notes.append("one split: what another training part would change is not in it")
@@ -124,7 +124,7 @@ def components_words(c: Components) -> Verdict | None:
     if c.reason or not math.isfinite(c.example_share):
         return None
     words = {"seed": "seeds", "split": "splits", "example": "examples", "rest": "the rest"}
-    if math.isnan(c.split) and c.n_splits > 1:
+    if c.merged:
         words["seed"] = "splits with their initialisation"
     parts = [f"{_percent(getattr(c, f'{k}_share'))} from {w}" for k, w in words.items() if math.isfinite(getattr(c, k))]
     text = f"The spread of {c.a} - {c.b} comes to {', '.join(parts[:-1])} and {parts[-1]}."

@@ -17,6 +17,7 @@ from graphnetz.records.diagnostics import KINDS, Diagnostic, PairDiagnostic, Rat
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.records.views import DotPanel, DotRow
 from graphnetz.stats import diagnostics as stats
+from graphnetz.stats._common import complete_rows
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[str, str]
@@ -56,19 +57,19 @@ def diagnose(
     >>> diagnose(report.scores, report.analysis.facts.tasks)
     ()
     """
-    rates = failure_rates(table, failures)
+    failed = grouped((rate for rate in failure_rates(table, failures).values() if rate.seeds), lambda rate: rate.task)
+    chances = [_chance(table, t, baselines) for t in range(len(table.tasks))]
+    shapes = _shapes(table, chances)
     out: list[Diagnostic] = []
     for t, task in enumerate(table.tasks):
-        chance = _chance(table, t, baselines)
-        spreads = np.array([_spread(row) for row in table.values[t]])
-        found = [item for m in range(len(table.models)) for item in _cell(table, (t, m), chance, spreads)]
-        found += [_failed(rate) for rate in rates.values() if rate.task == task and rate.seeds]
+        found = [_cell(table, (t, m), chances[t], shapes[t, m]) for m in range(len(table.models)) if (t, m) in shapes]
+        found += [_failed(rate) for rate in failed.get(task, ())]
         found += _items(table, t, infos[task])
         out += sorted(found, key=lambda item: KINDS.index(item.kind))
     return tuple(out)
 
 
-def _chance(table: ScoreTable, t: int, baselines: Sequence[str]) -> tuple[str, float] | None:
+def _chance(table: ScoreTable, t: int, baselines: Sequence[str]) -> Chance:
     """The weakest baseline of a task with its median, None without one."""
     sign = 1 if table.greater_is_better[t] else -1
     rows = {name: _finite(table.values[t, table.models.index(name)]) for name in baselines if name in table.models}
@@ -81,37 +82,65 @@ def _finite(x: Floats) -> Floats:
     return x[np.isfinite(x)]
 
 
-def _spread(x: Floats) -> float:
-    there = _finite(x)
-    return float(np.subtract(*np.quantile(there, [0.75, 0.25]))) if there.size > 1 else math.nan
+Chance = tuple[str, float] | None
+Shape = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Positions of collapsed seeds and of outliers, and the side of a long tail."""
 
 
-def _cell(
-    table: ScoreTable, at: tuple[int, int], chance: tuple[str, float] | None, spreads: Floats
-) -> Iterator[Diagnostic]:
+def _shapes(table: ScoreTable, chances: Sequence[Chance]) -> dict[tuple[int, int], Shape]:
+    """The shape of every (task, model) whose runs are not quite ordinary."""
+    levels = np.array([chance[1] if chance else math.nan for chance in chances])
+    level = np.repeat(levels[:, None], len(table.models), axis=1)
+    for t, chance in enumerate(chances):
+        if chance:  # the model that says where chance is has nothing to be held against
+            level[t, table.models.index(chance[0])] = math.nan
+    sign, floor = np.where(table.greater_is_better, 1.0, -1.0)[:, None], _floors(table)
+    there = np.isfinite(table.values)
+    kinds = np.where(np.isnan(level), -1, 1) * (there.sum(axis=2) + 1)  # by known chance, and number of seeds
+    out: dict[tuple[int, int], Shape] = {}
+    for kind in np.unique(kinds).tolist():
+        at = np.nonzero(kinds == kind)
+        x, seeds = table.values[at][there[at]].reshape(len(at[0]), -1), np.nonzero(there[at])[1].reshape(len(at[0]), -1)
+        low = stats.collapsed_rows(sign[at[0]] * x, (sign * level)[at], floor=floor[at])
+        far, side = stats.outlier_rows(x), stats.skewed_rows(x)
+        for i in np.flatnonzero(low.any(axis=1) | far.any(axis=1) | (side != 0)).tolist():
+            where = (int(at[0][i]), int(at[1][i]))
+            out[where] = tuple(seeds[i][low[i]].tolist()), tuple(seeds[i][far[i]].tolist()), int(side[i])
+    return out
+
+
+def _floors(table: ScoreTable) -> Floats:
+    """Usual spread (interquartile range) of the other models of a task, beside every (task, model)."""
+    there = np.isfinite(table.values)
+    count, spread = there.sum(axis=2), np.full(there.shape[:2], math.nan)
+    for n in np.unique(count[count > 1]).tolist():
+        rows = table.values[count == n][there[count == n]].reshape(-1, n)
+        spread[count == n] = np.subtract(*np.quantile(rows, [0.75, 0.25], axis=1))
+    # All but one, for every one: sorted with the gaps last, the middle of those that are there.
+    k = len(table.models)
+    others = np.sort(np.where(np.eye(k, dtype=np.bool_), math.nan, spread[:, None]), axis=2)
+    n = np.isfinite(others).sum(axis=2)
+    ends = (np.take_along_axis(others, (np.maximum(n - 1 + up, 0) // 2)[..., None], axis=2)[..., 0] for up in (0, 1))
+    return np.where(n > 0, sum(ends) / 2, 0.0)
+
+
+def _cell(table: ScoreTable, at: tuple[int, int], chance: Chance, shape: Shape) -> Diagnostic:
     """Collapse, else outliers, else skew, of one (task, model): one remark for one run."""
     t, m = at
     x, task, model = table.values[t, m], table.tasks[t], table.models[m]
-    others = _finite(np.delete(spreads, m))
-    floor = float(np.median(others)) if others.size else 0.0
-    level = chance[1] if chance and chance[0] != model else math.nan
-    low = stats.collapse(x, level, greater_is_better=table.greater_is_better[t], floor=floor)
+    low, far, side = shape
     if low:
-        yield _collapsed(table, at, low, chance if math.isfinite(level) else None)
-        return
-    if far := stats.outliers(x):
+        return _collapsed(table, at, low, chance if chance and chance[0] != model else None)
+    if far:
         seeds = tuple(table.seeds[i] for i in far)
         text = f"{shorten(model)} has outlying scores on {_seeds(seeds)} ({_values(x[list(far)])})"
-        yield Diagnostic(task, model, "outlier", seeds, text)
-    elif side := stats.skewed(x):
-        tail = "upper" if side > 0 else "lower"
-        text = f"Scores of {shorten(model)} are skewed (long {tail} tail): median {number(float(np.nanmedian(x)))}, "
-        yield Diagnostic(task, model, "skew", (), text + f"IQM {number(stats.iqm(x))}")
+        return Diagnostic(task, model, "outlier", seeds, text)
+    tail = "upper" if side > 0 else "lower"
+    text = f"Scores of {shorten(model)} are skewed (long {tail} tail): median {number(float(np.nanmedian(x)))}, "
+    return Diagnostic(task, model, "skew", (), text + f"IQM {number(stats.iqm(x))}")
 
 
-def _collapsed(
-    table: ScoreTable, at: tuple[int, int], low: tuple[int, ...], chance: tuple[str, float] | None
-) -> Diagnostic:
+def _collapsed(table: ScoreTable, at: tuple[int, int], low: tuple[int, ...], chance: Chance) -> Diagnostic:
     t, m = at
     x, task, model = table.values[t, m], table.tasks[t], table.models[m]
     seeds, n = tuple(table.seeds[i] for i in low), int(np.isfinite(x).sum())
@@ -179,16 +208,27 @@ def diagnose_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, task: str = "", a: str 
     >>> found.skew, found.testable
     (1, False)
     """
-    p, q = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    d = _finite(p - q)
-    mean = float(d.mean()) if d.size else math.nan
-    robust, side = stats.robust_test(p, q), stats.skewed(d)
-    against = side * mean < 0
-    reason = "the differences have a long tail against the claim" if against else ""
-    return PairDiagnostic(
-        task, a, b, d.size, mean, robust.median, robust.iqm, robust.p, side, stats.ties(p, q), stats.outliers(d),
-        not against, reason,
-    )  # fmt: skip
+    rows = (np.asarray(side, dtype=np.float64)[None] for side in (x, y))
+    return diagnose_pairs(*rows, task=task, pairs=[(a, b)])[0]
+
+
+def diagnose_pairs(x: Floats, y: Floats, *, task: str, pairs: Sequence[Pair]) -> list[PairDiagnostic]:
+    """`diagnose_pair` of every row of two tables, pairs x seeds; ``pairs`` are their names."""
+    robust, same = stats.robust_rows(x, y), stats.tie_rows(x, y)
+    out: dict[int, PairDiagnostic] = {}
+    for at, p, q in complete_rows(x, y):
+        d = p - q
+        mean = d.mean(axis=1) if d.shape[1] else np.full(len(d), math.nan)
+        shapes = zip(at.tolist(), mean.tolist(), stats.skewed_rows(d), stats.outlier_rows(d), strict=True)
+        for i, middle, skew, far in shapes:
+            against = int(skew) * middle < 0
+            reason = "the differences have a long tail against the claim" if against else ""
+            a, b = pairs[i]
+            out[i] = PairDiagnostic(
+                task, a, b, d.shape[1], middle, robust[i].median, robust[i].iqm, robust[i].p, int(skew), same[i],
+                tuple(np.flatnonzero(far).tolist()), not against, reason,
+            )  # fmt: skip
+    return [out[i] for i in range(len(out))]
 
 
 def failure_rates(table: ScoreTable, failures: Sequence[CellResult]) -> dict[Pair, Rate]:

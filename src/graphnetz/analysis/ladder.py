@@ -12,14 +12,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from graphnetz._core.changed import changed
 from graphnetz._core.errors import UnknownNameError
+from graphnetz._core.grouping import grouped
 from graphnetz.analysis.comparisons import FAMILIES
 from graphnetz.metrics import lookup
 from graphnetz.records import ScoreTable
 from graphnetz.records.analysis import DETERMINISTIC, Claim, Comparison, Evidence
 from graphnetz.records.task_info import REPLICATION_WORDS
 from graphnetz.stats import holm_intervals, sign_flip_p, simultaneous
-from graphnetz.stats.paired import standard_error
+from graphnetz.stats.paired_rows import error_rows
 
 UNTESTABLE = "not testable with these seeds, because the differences have a long tail against the claim"
 
@@ -64,7 +66,7 @@ def decided(
     further = _further(pairs, table, source)
     out: list[Comparison] = []
     for group in FAMILIES[family](pairs):
-        near = [nearest(table, pair, by) for pair in group]
+        near = nearest(table, group, by)
         if stopped:
             claims = [_as_stopped(pair, found) for pair, found in zip(group, near, strict=True)]
         else:
@@ -97,9 +99,11 @@ def _over_seeds(group: Sequence[Comparison], near: Sequence[Evidence], table: Sc
 def _differences(group: Sequence[Comparison], table: ScoreTable) -> tuple[npt.NDArray[np.float64], float]:
     """Seeds x pairs of one task, and the size of its scores."""
     task = group[0].task
-    columns = [table.by_split(task, table.cell(task, pair.a) - table.cell(task, pair.b)) for pair in group]
-    there = np.abs(table.values[table.tasks.index(task)])
-    return np.column_stack(columns), float(np.nanmax(there, initial=0.0))
+    t, number = table.tasks.index(task), {model: m for m, model in enumerate(table.models)}
+    a, b = ([number[name] for name in names] for names in zip(*((pair.a, pair.b) for pair in group), strict=True))
+    rows = table.by_split(task, table.values[t, a] - table.values[t, b])
+    # Seeds outermost in memory, too: sums over seeds then keep the order in which they are added.
+    return np.ascontiguousarray(rows.T), float(np.nanmax(np.abs(table.values[t]), initial=0.0))
 
 
 def _as_stopped(pair: Comparison, evidence: Evidence) -> Claim:
@@ -110,16 +114,20 @@ def _as_stopped(pair: Comparison, evidence: Evidence) -> Claim:
     return Claim(evidence, pair.p_adjusted, low, high, shown=shown)
 
 
-def nearest(table: ScoreTable, pair: Comparison, by: str) -> Evidence:
-    """What a comparison says at the nearest reach: over the seeds, splits, folds or samples that were run."""
-    t = table.tasks.index(pair.task)
-    words = REPLICATION_WORDS[table.replication[t]]
-    x, y = table.paired(pair.task, pair.a, pair.b)
-    error = standard_error(x - y) if x.size > 1 else math.nan
-    return Evidence(
-        words["reach"], pair.mean_diff, error, float(x.size - 1), pair.p, n=pair.n, unit=words["unit"], method=by,
-        about=words["scope"], reason=pair.reason,
-    )  # fmt: skip
+def nearest(table: ScoreTable, pairs: Sequence[Comparison], by: str) -> list[Evidence]:
+    """What comparisons say at the nearest reach: over the seeds, splits, folds or samples that were run."""
+    out: dict[tuple[str, str, str], Evidence] = {}
+    for task, group in grouped(pairs, lambda pair: pair.task).items():
+        words = REPLICATION_WORDS[table.replication[table.tasks.index(task)]]
+        x, y = table.paired_rows(task, [(pair.a, pair.b) for pair in group])
+        # Where seeds were added, a pair may have been decided on fewer than there are now.
+        df = np.isfinite(x).sum(axis=1) - 1.0
+        for pair, error, free in zip(group, error_rows(x, y), df.tolist(), strict=True):
+            out[task, pair.a, pair.b] = Evidence(
+                words["reach"], pair.mean_diff, error, free, pair.p, n=pair.n, unit=words["unit"],
+                method=by, about=words["scope"], reason=pair.reason,
+            )  # fmt: skip
+    return [out[pair.task, pair.a, pair.b] for pair in pairs]
 
 
 def _further(
@@ -128,11 +136,12 @@ def _further(
     if source is None:
         return {}
     found: dict[tuple[str, str, str], Evidence] = {}
+    of_task = grouped(pairs, lambda pair: pair.task)
     for t, task in enumerate(table.tasks):
-        if REPLICATION_WORDS[table.replication[t]]["reach"] not in ("split", "dataset"):
+        if task not in of_task or REPLICATION_WORDS[table.replication[t]]["reach"] not in ("split", "dataset"):
             continue  # fresh samples reach the source at once, and what is unknown reaches nowhere
-        asked = [(pair.a, pair.b) for pair in pairs if pair.task == task]
-        found |= {(task, *names): evidence for names, evidence in source(t, asked).items()} if asked else {}
+        asked = [(pair.a, pair.b) for pair in of_task[task]]
+        found |= {(task, *names): evidence for names, evidence in source(t, asked).items()}
     return found
 
 
@@ -142,8 +151,9 @@ def _family(group: Sequence[Comparison], evidence: Sequence[Evidence], table: Sc
     estimate, error, df, p = (np.array(column, dtype=np.float64) for column in zip(*columns, strict=True))
     low, high, adjusted, rejected = holm_intervals(estimate, error, df, alpha=group[0].alpha, p=p)
     out = []
+    ranges = {task: difference_range(table, task) for task in {pair.task for pair in group}}
     for i, (pair, found) in enumerate(zip(group, evidence, strict=True)):
-        floor, ceiling = difference_range(table, pair.task)
+        floor, ceiling = ranges[pair.task]
         bounds = (max(float(low[i]), floor), min(float(high[i]), ceiling)) if math.isfinite(low[i]) else (math.nan,) * 2
         out.append(Claim(found, float(adjusted[i]), *bounds, shown=bool(rejected[i])))
     return out
@@ -198,6 +208,16 @@ def _flipped(pair: Comparison, claim: Claim, flips: Flips) -> Claim:
     return Claim(evidence, p, *bounds, shown=shown)
 
 
+def _no_surer(further: Claim, near: Claim) -> Claim:
+    """A further claim rests on the nearer one: its p is no smaller, its interval holds the nearer one's."""
+    if math.isnan(further.p) or math.isnan(near.p):
+        return further
+    bounds = (further.low, further.high)
+    if math.isfinite(near.low) and math.isfinite(further.low):
+        bounds = (min(further.low, near.low), max(further.high, near.high))
+    return replace(further, p=max(further.p, near.p), low=bounds[0], high=bounds[1])
+
+
 def _settled(pair: Comparison, near: Claim, further: Claim) -> Comparison:
     # What would not be claimed needs no warning: a flag blocks a difference, it does not make one.
     if near.shown and not pair.testable:
@@ -205,8 +225,8 @@ def _settled(pair: Comparison, near: Claim, further: Claim) -> Comparison:
     claims = [near]
     if further.evidence.reach:
         same_way = further.evidence.estimate * near.evidence.estimate > 0
-        claims.append(replace(further, shown=near.shown and further.shown and same_way))
-    return replace(
+        claims.append(changed(_no_surer(further, near), shown=near.shown and further.shown and same_way))
+    return changed(
         pair, decided_by=near.evidence.method, p_decided=near.p, decided_low=pair.low, decided_high=pair.high,
         sim_low=near.low, sim_high=near.high, different=near.shown, claims=tuple(claims),
     )  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 from scipy import special
 
+from graphnetz._core.changed import changed
 from graphnetz._core.errors import UnknownNameError
 from graphnetz._core.text import names, number, p_value
 from graphnetz.metrics import METRICS
@@ -17,7 +18,8 @@ from graphnetz.records import Contributions, ScoreTable
 from graphnetz.records.analysis import Evidence, Verdict
 from graphnetz.stats.components import CrossedResult, Design, crossed_components, design, half_width
 from graphnetz.stats.example_tests import example_test
-from graphnetz.stats.paired import paired_test, standard_error
+from graphnetz.stats.paired import PairedTest
+from graphnetz.stats.paired_rows import error_rows, paired_test_rows
 
 Pair = tuple[str, str]
 WIDEST_RATIO = 0.5
@@ -61,7 +63,24 @@ def source_evidence(
     """
     decide = _RULES[table.replication[t]]
     crossed = crossed_pairs(table, t, pairs, examples)
-    return {pair: decide(_Case(table, t, pair, crossed.get(pair), examples)) for pair in pairs}
+    tested = _tests_over_seeds(table, t, pairs)
+    return {pair: decide(_Case(table, t, pair, tested, crossed.get(pair), examples)) for pair in pairs}
+
+
+Tested = Callable[[str, float], Mapping[Pair, tuple[PairedTest, float]]]
+"""``tested(method, ratio)``: test and standard error of every comparison of a task."""
+
+
+def _tests_over_seeds(table: ScoreTable, t: int, pairs: Sequence[Pair]) -> Tested:
+    """Tests of all pairs of a task, made together when the first one is asked for."""
+
+    @cache
+    def tested(method: str, ratio: float) -> Mapping[Pair, tuple[PairedTest, float]]:
+        x, y = table.paired_rows(table.tasks[t], pairs)
+        found = zip(paired_test_rows(x, y, method=method, test_ratio=ratio), error_rows(x, y, ratio), strict=True)
+        return dict(zip(pairs, found, strict=True))
+
+    return tested
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +90,13 @@ class _Case:
     table: ScoreTable
     t: int
     pair: Pair
+    tested: Tested
     crossed: CrossedResult | None
     examples: Contributions | None
 
     def over_seeds(self, method: str, ratio: float, about: str) -> Evidence:
         """Paired t over seeds, folds or splits; seeds of one split were averaged first."""
-        x, y = self.table.paired(self.table.tasks[self.t], *self.pair)
-        test = paired_test(x, y, method=method, test_ratio=ratio)
-        error = standard_error(x - y, ratio) if x.size > 1 else _NAN
+        test, error = self.tested(method, ratio)[self.pair]
         unit = _UNITS.get(self.table.replication[self.t], "seed")
         return Evidence(
             "source", test.mean_diff, error, test.n - 1, test.p, test.n, unit, method, about, test.reason
@@ -89,7 +107,7 @@ class _Case:
         if (found := self.crossed) is None:
             missing = self.over_seeds("t", 0.0, about)
             why = why_none(self.examples, self.pair)
-            return replace(missing, error=_NAN, df=_NAN, p=_NAN, method="crossed", reason=why)
+            return changed(missing, error=_NAN, df=_NAN, p=_NAN, method="crossed", reason=why)
         return Evidence(
             "source", found.mean, found.error, found.df, found.p, found.n_examples, "example", "crossed", about,
             found.reason,

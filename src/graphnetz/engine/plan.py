@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from graphnetz._core.errors import DownloadError, MissingExtraError, UsageError,
 from graphnetz.engine.cost.parameters import BudgetCheck
 from graphnetz.engine.identity.data import seed_effect
 from graphnetz.engine.identity.keys import CellKeys
+from graphnetz.engine.identity.reads import watched
 from graphnetz.engine.worker import Workbench, require_ok
 from graphnetz.metrics import METRICS, label_of
 from graphnetz.records import Cell, Protocol, Task
@@ -32,7 +34,10 @@ class GraphSize:
 
 @dataclass(frozen=True)
 class Plan:
-    """Cells to be run and everything that was decided before running them."""
+    """Cells to be run and everything that was decided before running them.
+
+    ``fleeting`` are the notes about cells that cannot be resumed.
+    """
 
     cells: tuple[Cell, ...]
     tasks: tuple[Task, ...]
@@ -42,6 +47,7 @@ class Plan:
     absent: Mapping[tuple[str, str], str]
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    fleeting: tuple[str, ...] = ()
     sizes: Mapping[str, GraphSize] = field(default_factory=dict)
 
 
@@ -91,7 +97,9 @@ def make_plan(
                 absent[task.name, name] = f"{name} does not serve {task.task_type}"
                 continue
             resolved = resolve_protocol(task, {**task.model_protocol.get(name, {}), **protocol, **single.get(name, {})})
-            budgets.look(task, name, spec, first.dims, resolved)
+            # A budget builds the model, which may read and remember.
+            with watched(workbench.root) if resolved.budget is not None else contextlib.nullcontext():
+                budgets.look(task, name, spec, first.dims, resolved)
             if resolved.batch_nodes is not None:
                 check_samples(first, task.name)
             for seed in seeds:
@@ -113,7 +121,8 @@ def make_plan(
         )
     return Plan(
         tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent,
-        fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), sizes=sizes,
+        fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), fleeting=tuple(keys.notes),
+        sizes=sizes,
     )  # fmt: skip
 
 

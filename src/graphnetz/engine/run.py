@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -21,6 +22,7 @@ from graphnetz.engine.config import Brought, Run, mirrored, resolve
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.engine.identity.environment import environment, environment_key
+from graphnetz.engine.identity.reads import stale
 from graphnetz.engine.outputs import assemble, write_examples, write_outputs, write_toml
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.preregistration import analysis_plan, count_again, register, registration_section
@@ -214,7 +216,11 @@ def run(
         method = config.pairwise_method or "t"
         planned = analysis_plan(plan, rule=rule, search=chosen.search, method=method)
         register(store, planned, out)
-        _forget(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
+        again = _forget(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
+        plan = dataclasses.replace(plan, notes=(*plan.notes, *again))
+        if verbose and out is not None:
+            for note in (*plan.fleeting, *again):
+                print(note, file=sys.stderr, flush=True)
         limits = Limits(config.timeout, config.memory)
         train = partial(execute, store, run_one=workbench, executor=executor, limits=limits, verbose=verbose,
                         listen=listen)  # fmt: skip
@@ -277,18 +283,28 @@ def _opened(out: Path | None) -> Iterator[Store]:
         yield stack.enter_context(Store.create(where))
 
 
-def _forget(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> None:
-    """Forget results that the caller wants made again, and remember that their test splits were seen."""
-    if not (retry_failed or strict_env):
-        return
+def _forget(store: Store, plan: Plan, executor: Executor, *, strict_env: bool, retry_failed: bool) -> list[str]:
+    """Forget results that the caller wants made again, and those that rest on what has changed; say which and why.
+
+    The store remembers that their test splits were seen.
+    """
+    reads = store.reads()
+    changed = stale({cell.key: reads[cell.key] for cell in plan.cells if cell.key in reads})
+    if not (retry_failed or strict_env or changed):
+        return []
     results = list(store.results([cell.key for cell in plan.cells], histories=False))
-    again = {result.key for result in results if retry_failed and not result.ok}
+    again = {result.key for result in results if result.key in changed or (retry_failed and not result.ok)}
     if strict_env and results:
         here = _worker_environments(plan, executor)
         again |= {result.key for result in results if result.environment not in here}
     if again:
         count_again(store, sum(result.key in again and result.ok for result in results))
         store.reset(again)
+    causes = Counter((result.model, changed[result.key]) for result in results if result.key in changed)
+    return [
+        f"{count} cell{'s'[: count != 1]} of model {model!r} {'are' if count != 1 else 'is'} trained again: {reason}."
+        for (model, reason), count in causes.items()
+    ]
 
 
 def _worker_environments(plan: Plan, executor: Executor) -> dict[str, dict[str, Any]]:

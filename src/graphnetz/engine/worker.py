@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
 from graphnetz._core.rng import generator, seed_everything, training_context
+from graphnetz.engine.identity.code import users_files
+from graphnetz.engine.identity.reads import seen, watched
 from graphnetz.engine.predictions import kept_predictions
 from graphnetz.engine.search import SearchSpace
 from graphnetz.metrics import METRICS
@@ -52,6 +54,7 @@ class Workbench:
     datasets: dict[tuple[str, int | None], Any] = field(default_factory=dict)
     found: dict[str, Replication | None] = field(default_factory=dict)
     _splits: OrderedDict[tuple[str, int, str], Split] = field(default_factory=OrderedDict)
+    _files: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
 
     def dataset(self, name: str, seed: int) -> Any:
         """Return the data of a task for a seed, loading it at most once where that is possible."""
@@ -83,7 +86,8 @@ class Workbench:
         except DataError as error:
             raise DataError(f"Task {name!r}: {error}") from error
         if task.after_split is not None:
-            split = task.after_split(split, seed)
+            with watched(self.root):
+                split = task.after_split(split, seed)
         split.metric = task.metric or split.metric
         found = self.found.get(name, "unknown") if task.seeded else None
         split.replication = task.replication or found or split.replication
@@ -100,6 +104,21 @@ class Workbench:
 
     def __call__(self, cell: Cell) -> CellResult:
         """Train one cell. Exceptions of a user's code pass through to the executor, which files them."""
+        files = self._written_by_user(cell)
+        if not files:
+            return self._call(cell)
+        with watched(self.root, fresh=True):
+            result = self._call(cell)
+        return dataclasses.replace(result, reads=seen(files))
+
+    def _written_by_user(self, cell: Cell) -> Set[str]:
+        """Files whose code may read what no key knows; found once for each model on each task."""
+        if (cell.task, cell.model) not in self._files:
+            spec, hook = self.specs[cell.model], self.tasks[cell.task].after_split
+            self._files[cell.task, cell.model] = users_files((spec.cls, spec.factory, dict(spec.kwargs), hook))
+        return self._files[cell.task, cell.model]
+
+    def _call(self, cell: Cell) -> CellResult:
         with training_context(cell.seed, threads=cell.protocol.threads, dtype=cell.protocol.dtype):
             split = self.seen_by(cell)
             try:

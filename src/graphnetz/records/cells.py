@@ -153,6 +153,9 @@ class CellResult:
         How this cell was trained; what a search inside the cell chose is in ``trace``.
     predictions
         Test-set outputs, when they were kept.
+    reads
+        Files and environment variables that code of the user's own read while the cell ran, each with a hash: a
+        resumed run trains the cell again where one of them has changed.
 
     Examples
     --------
@@ -186,6 +189,7 @@ class CellResult:
     notes: tuple[str, ...] = ()
     predictions: Predictions | None = None
     protocol: Protocol | None = None
+    reads: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:

@@ -68,6 +68,10 @@ class Contributions:
     total: int = 0
 
 
+PARTS = ("seed", "split", "split and seed", "example", "rest")
+"""What the spread of a difference may come from, in the order in which it is shown."""
+
+
 @dataclass(frozen=True)
 class Components:
     """Where the spread of a difference between two models comes from, as variances of one (seed, example) value.
@@ -112,3 +116,23 @@ class Components:
     n_tested: float = math.nan
     pool: float = math.nan
     reason: str = ""
+
+    @property
+    def merged(self) -> bool:
+        """Whether every split has one seed, so that ``seed`` holds both."""
+        return math.isnan(self.split) and self.n_splits > 1
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Shares by part of `PARTS`; only parts that could be told apart.
+
+        Examples
+        --------
+        >>> Components("a", "b", "c", seed_share=0.7, example_share=0.2, rest_share=0.1, n_splits=10).shares
+        {'split and seed': 0.7, 'example': 0.2, 'rest': 0.1}
+        """
+        first = {"split and seed": self.seed_share}
+        if not self.merged:
+            first = {"seed": self.seed_share, "split": self.split_share}
+        found = {**first, "example": self.example_share, "rest": self.rest_share}
+        return {part: share for part, share in found.items() if math.isfinite(share)}

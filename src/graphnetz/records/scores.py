@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +133,41 @@ class ScoreTable:
         x, y = (self.by_split(task, np.where(both, row, np.nan)) for row in (x, y))
         both = np.isfinite(x)
         return x[both], y[both]
+
+    def paired_rows(
+        self, task: str, pairs: Sequence[tuple[str, str]]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Scores of many pairs of models, NaN on the seeds that either of the two lacks.
+
+        Parameters
+        ----------
+        task
+            Which task.
+        pairs
+            Names of two models each.
+
+        Returns
+        -------
+        tuple of ndarray
+            Two tables, pairs x seeds; seeds that share a fixed split are averaged first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphnetz.records import ScoreTable
+        >>> table = ScoreTable(
+        ...     tasks=("cora",), models=("GCN", "MLP"), seeds=(0, 1), values=np.array([[[0.8, 0.9], [0.6, np.nan]]]),
+        ...     greater_is_better=(True,), metrics=("test_acc",), replication=("init",), test_ratio=(np.nan,),
+        ...     blocks=("cora",), splits=(0,),
+        ... )
+        >>> [scores.tolist() for scores in table.paired_rows("cora", [("GCN", "MLP")])]
+        [[[0.8, nan]], [[0.6, nan]]]
+        """
+        t, number = self.tasks.index(task), {model: m for m, model in enumerate(self.models)}
+        x, y = (self.values[t, [number[pair[side]] for pair in pairs]] for side in (0, 1))
+        both = np.isfinite(x) & np.isfinite(y)
+        x, y = (split_means(np.where(both, rows, np.nan), self.seeds, self.splits[t]) for rows in (x, y))
+        return x, y
 
     def by_split(self, task: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """One value per fixed split out of one per seed.
@@ -320,12 +356,22 @@ def split_means(values: npt.NDArray[np.float64], seeds: Sequence[int], splits: i
 
     Runs on one fold differ by their initial weights only and are no further folds: a test that counts them as such
     is anti-conservative. Values come back as they are when no two seeds share a split, or when ``splits`` is 0.
+    Seeds are the last axis.
     """
-    number = np.asarray(seeds) % splits if splits else np.arange(len(seeds))
-    if np.unique(number).size == number.size:
+    number = _split_numbers(tuple(seeds), splits)
+    if number is None:
         return values
+    if values.ndim > 1:
+        return np.array([split_means(row, seeds, splits) for row in values]).reshape(*values.shape[:-1], splits)
     means = np.full(splits, np.nan)
     for split in np.unique(number):
         there = values[(number == split) & np.isfinite(values)]
         means[split] = there.mean() if there.size else np.nan
     return means
+
+
+@lru_cache(maxsize=64)
+def _split_numbers(seeds: tuple[int, ...], splits: int) -> npt.NDArray[np.int64] | None:
+    """Which split every seed took; None where each took one of its own."""
+    number = np.asarray(seeds, dtype=np.int64) % splits if splits else np.arange(len(seeds))
+    return None if np.unique(number).size == number.size else number

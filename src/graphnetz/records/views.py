@@ -170,7 +170,9 @@ class RankSetView:
     @property
     def words(self) -> str:
         """What the places are."""
-        tasks = f"{self.n_tasks} tasks" + (f" on {self.n_blocks} graphs" if self.n_blocks < self.n_tasks else "")
+        tasks = f"{self.n_tasks} task{'s' if self.n_tasks != 1 else ''}" + (
+            f" on {self.n_blocks} graphs" if self.n_blocks < self.n_tasks else ""
+        )
         text = f"Places by mean rank for other tasks of this kind, from {tasks}; all hold together at "
         return text + f"{100 * self.level:g} %" + (". Omitted tasks count as worst" if any(self.missing) else "")
 

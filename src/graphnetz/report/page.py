@@ -7,13 +7,14 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from graphnetz._core.collector import no_collector
 from graphnetz._core.errors import UnknownNameError
 from graphnetz._core.text import number, p_value
 from graphnetz.records import Section, Table
@@ -89,6 +90,7 @@ class PageData:
     reproduce: str = ""
 
 
+@no_collector()
 def render_page(data: PageData) -> str:
     """Return the page as HTML."""
     css, script = _asset("report.css"), _asset("report.js")
@@ -151,8 +153,19 @@ def environment() -> Environment:
     )
     env.filters.update(clean=escape.clean, short=escape.shorten, num=number, p=p_value, value=shown)
     env.filters.update(joined=_joined, latex=escape.latex)
+    env.globals["name"] = _name
     env.tests["finite"] = lambda value: isinstance(value, float | int) and math.isfinite(value)
     return env
+
+
+@lru_cache(maxsize=4096)
+def _name(text: str, width: int = 48) -> Markup:
+    """A name apart from the text around it, in full where it is pointed at; a page repeats each a hundred times."""
+    plain = escape.clean(text)
+    shown_as = escape.shorten(text, width)
+    if len(plain) > width:
+        return Markup('<bdi title="{}">{}</bdi>').format(plain, shown_as)
+    return Markup("<bdi>{}</bdi>").format(shown_as)
 
 
 def _joined(items: Sequence[str]) -> str:

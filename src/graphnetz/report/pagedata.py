@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphnetz._core.collector import no_collector
 from graphnetz.analysis.components import components_table
 from graphnetz.analysis.ranking import place_table
 from graphnetz.analysis.scores import public_error
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MAX_MATRIX = 12
 
 
+@no_collector()
 def build_page(
     report: BenchmarkReport, *, sections: Sequence[Section] | None = None, folder: Path | None = None
 ) -> PageData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import io
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +15,6 @@ from typing import Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from graphnetz._core.errors import UsageError
@@ -51,7 +50,12 @@ _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
 }
 
-_CANVASES: dict[str, Any] = {"pdf": FigureCanvasPdf, "png": FigureCanvasAgg, "svg": FigureCanvasSVG}
+_CANVASES = {
+    "pdf": "backend_pdf.FigureCanvasPdf",
+    "png": "backend_agg.FigureCanvasAgg",
+    "svg": "backend_svg.FigureCanvasSVG",
+}
+"""Imported when a format is written: a page has no PDF, and its backend takes as long as the page's own charts."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -156,13 +160,18 @@ def figure_bytes(fig: Figure, fmt: str, *, dpi: float = DPI, tight: bool = True)
     return buffer.getvalue()
 
 
+def _canvas(fmt: str) -> Any:
+    module, name = _CANVASES[fmt].split(".")
+    return getattr(importlib.import_module(f"matplotlib.backends.{module}"), name)
+
+
 def _draw_once(fig: Figure, fmt: str, buffer: io.BytesIO, dpi: float) -> None:
     """Write ``fig`` through the format's own canvas: ``savefig`` draws every figure twice."""
     canvas, resolution = fig.canvas, fig.dpi
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 3}} if fmt == "png" else {}
     try:
         fig.dpi = dpi
-        getattr(_CANVASES[fmt](fig), f"print_{fmt}")(buffer, metadata=_METADATA[fmt], **options)
+        getattr(_canvas(fmt)(fig), f"print_{fmt}")(buffer, metadata=_METADATA[fmt], **options)
     finally:
         fig.dpi = resolution
         fig.set_canvas(canvas)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from graphnetz._core.collector import no_collector
 from graphnetz._core.paths import write_file
 from graphnetz.records import Section
 from graphnetz.report import frames, latex, plots
@@ -35,7 +34,9 @@ def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool =
     out = Path(folder)
     # What the report holds is newer than a file of the same name: files are read when a report is made.
     sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
-    for name, text in report_texts(report, sections, folder=out).items():
+    with no_collector():
+        texts = report_texts(report, sections, folder=out)
+    for name, text in texts.items():
         write_file(out / name, text)
     # The page draws its own charts: it is there seconds before the figures for papers and slides are.
     if figures:
@@ -111,19 +112,6 @@ def write_figures(analysis: Analysis, folder: Path, *, formats: Sequence[str] = 
             files = figure_files(figure, formats=formats)
         for fmt, data in files.items():
             write_file(folder / f"{plan.name}.{fmt}", data)
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    """Hold the cycle collector while one figure is drawn: it takes a quarter of the time and finds nothing."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def figure_plans(analysis: Analysis) -> list[Plan]:

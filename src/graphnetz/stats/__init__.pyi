@@ -40,6 +40,7 @@ from graphnetz.stats.paired import PAIRED_TESTS as PAIRED_TESTS
 from graphnetz.stats.paired import PairedTest as PairedTest
 from graphnetz.stats.paired import TestOutcome as TestOutcome
 from graphnetz.stats.paired import paired_test as paired_test
+from graphnetz.stats.paired_rows import paired_test_rows as paired_test_rows
 from graphnetz.stats.power import PowerResult as PowerResult
 from graphnetz.stats.power import minimum_detectable_effect as minimum_detectable_effect
 from graphnetz.stats.power import power as power

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,23 @@ def paired_differences(a: npt.ArrayLike, b: npt.ArrayLike) -> Differences:
     x, y = x[both], y[both]
     d, slack = x - y, RELATIVE_TOLERANCE * np.maximum(np.abs(x), np.abs(y))
     return Differences(np.where(np.abs(d) > slack, d, 0.0), slack)
+
+
+def complete_rows(a: npt.ArrayLike, b: npt.ArrayLike) -> Iterator[tuple[npt.NDArray[np.int64], Floats, Floats]]:
+    """Split pairs of rows by how many seeds they share: positions of the rows, and both without the other seeds.
+
+    Rows of one length are one table, so a statistic along its last axis has the bits of the statistic of each row.
+    """
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if x.ndim != 2 or x.shape != y.shape:
+        raise UsageError(
+            f"Paired scores have shapes {x.shape} and {y.shape}; pass two tables of equal shape, pairs x seeds."
+        )
+    both = np.isfinite(x) & np.isfinite(y)
+    shared = both.sum(axis=1)
+    for n in np.unique(shared).tolist():
+        at = np.flatnonzero(shared == n)
+        yield at, x[at][both[at]].reshape(at.size, n), y[at][both[at]].reshape(at.size, n)
 
 
 def mid_ranks(values: Floats, tolerance: Floats) -> Floats:

@@ -12,6 +12,7 @@ from graphnetz._core.errors import UsageError
 from graphnetz.stats._common import Floats, check_share
 
 _MAX_WORK = 100_000_000  # resampled scores; above, there are no intervals
+_BLOCK = 250_000  # of them at a time: they stay in the cache of a core
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ def aggregate_scores(
     taus = np.linspace(min(0.0, runs.min()), max(1.0, runs.max()), 101)
     profiles = np.array([(row > taus[:, None]).mean(axis=1) for row in runs])
     means = np.array([row.mean(axis=1) for row in rows])
-    iqm, gap = (_with_interval(rows, what, level, n_resamples, seed) for what in (_iqm, _gap))
+    iqm, gap = _with_intervals(rows, (_iqm, _gap), level, n_resamples, seed)
     return AggregateScores(
         *iqm, *gap, taus, profiles, np.mean([_improvement(row) for row in rows], axis=0),
         np.mean([_improvement(mean[:, None]) for mean in means], axis=0), level, len(rows), runs.shape[1],
@@ -164,26 +165,30 @@ def _improvement(row: Floats) -> Floats:
     return out
 
 
-def _with_interval(
-    rows: Sequence[Floats], what: Callable[[Floats], Floats], level: float, n_resamples: int, seed: int
-) -> tuple[Floats, Floats, Floats]:
+def _with_intervals(
+    rows: Sequence[Floats], whats: Sequence[Callable[[Floats], Floats]], level: float, n_resamples: int, seed: int
+) -> list[tuple[Floats, Floats, Floats]]:
+    """Statistics of all runs with their bootstrap intervals; they share the resamples, drawn within tasks."""
     runs = np.concatenate(rows, axis=1)
     k, total = runs.shape
-    value, nothing = what(runs), np.full(k, np.nan)
+    values, nothing = [what(runs) for what in whats], np.full(k, np.nan)
     if k * total * n_resamples > _MAX_WORK or min(row.shape[1] for row in rows) < 2:
-        return value, nothing, nothing
+        return [(value, nothing, nothing) for value in values]
     rng = np.random.default_rng(seed)
-    starts = np.cumsum([0, *(row.shape[1] for row in rows)])
-    picks = np.concatenate(
-        [
-            start + rng.integers(row.shape[1], size=(n_resamples, row.shape[1]))
-            for start, row in zip(starts, rows, strict=False)
-        ],
-        axis=1,
-    )
-    drawn = np.array([what(model[picks]) for model in runs])
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=1)
-    return value, low, high
+    picks, start = np.empty((n_resamples, total), dtype=np.int32), 0
+    for row in rows:
+        n = row.shape[1]
+        picks[:, start : start + n] = start + rng.integers(n, size=(n_resamples, n))
+        start += n
+    drawn = np.empty((len(whats), k, n_resamples))
+    step = max(1, _BLOCK // total)
+    for first in range(0, n_resamples, step):
+        for m, model in enumerate(runs):
+            block = model[picks[first : first + step]]
+            for i, what in enumerate(whats):
+                drawn[i, m, first : first + step] = what(block)
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=2)
+    return list(zip(values, low, high, strict=True))
 
 
 def pareto_front(scores: npt.ArrayLike, costs: npt.ArrayLike) -> npt.NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,8 @@ import numpy.typing as npt
 from scipy import special
 
 from graphnetz._core.errors import UsageError
-from graphnetz.stats._common import Bools, Floats, check_share, finite_vector, paired_differences
+from graphnetz.stats._common import RELATIVE_TOLERANCE, Bools, Floats, check_share, complete_rows, finite_vector
 from graphnetz.stats.intervals import binomial_error
-from graphnetz.stats.paired import two_sided
 
 GAPS = ((20, 2.0), (10, 3.0), (6, 5.0), (3, 10.0))
 """(seeds at least, gap over the range of the other seeds from which on a low group counts as collapsed).
@@ -98,14 +98,17 @@ def collapse(
     return tuple(int(i) for i in at[low])
 
 
-def collapsed_rows(x: Floats, chance: float = math.nan, *, floor: float = 0.0) -> Bools:
-    """`collapse` of every row along the last axis, higher is better; rows are complete."""
+def collapsed_rows(x: Floats, chance: float | Floats = math.nan, *, floor: float | Floats = 0.0) -> Bools:
+    """`collapse` of every row along the last axis, higher is better; rows are complete.
+
+    Chance is known for all rows or for none; it and the floor are one number, or one per row.
+    """
     n = x.shape[-1]
     mask = np.zeros(x.shape, dtype=np.bool_)
     factor = next((factor for seeds, factor in GAPS if n >= seeds), math.inf)
-    if n < 3 or (n < FEW and math.isnan(chance)):
+    known, half = not np.isnan(chance).any(), (n - 1) // 2
+    if n < 3 or (n < FEW and not known):
         return mask
-    known, half = not math.isnan(chance), (n - 1) // 2
     ordered = np.sort(x, axis=-1)
     for j in range(1, n - 1 if known and n >= FEW else half + 1):
         lower, upper = ordered[..., :j], ordered[..., j:]
@@ -171,7 +174,8 @@ def skewed(x: npt.ArrayLike) -> int:
 def skewed_rows(x: Floats) -> Floats:
     """`skewed` of every row along the last axis; rows are complete."""
     limit = next((limit for seeds, limit in SKEW if x.shape[-1] >= seeds), math.inf)
-    found: Floats = np.nan_to_num(np.sign(asymmetry(x))) * (np.abs(asymmetry(x)) > limit)
+    lean = asymmetry(x)
+    found: Floats = np.nan_to_num(np.sign(lean)) * (np.abs(lean) > limit)
     return found
 
 
@@ -194,14 +198,19 @@ def outliers(x: npt.ArrayLike) -> tuple[int, ...]:
     (5,)
     """
     scores = np.asarray(x, dtype=np.float64)
-    there = finite_vector(scores)
-    if there.size < 8:
-        return ()
-    middle = float(np.median(there))
+    at = np.flatnonzero(np.isfinite(scores))
+    return tuple(at[outlier_rows(finite_vector(scores))].tolist())
+
+
+def outlier_rows(x: Floats) -> Bools:
+    """`outliers` of every row along the last axis; rows are complete."""
+    if x.shape[-1] < 8:
+        return np.zeros(x.shape, dtype=np.bool_)
+    middle = np.median(x, axis=-1, keepdims=True)
     # 1.4826 makes the median absolute deviation estimate the standard deviation of normal scores.
-    robust = 1.4826 * float(np.median(np.abs(there - middle)))
-    far = np.abs(scores - middle) > OUTLIER * robust
-    return tuple(int(i) for i in np.flatnonzero(far & np.isfinite(scores))) if robust > 1e-12 * abs(middle) else ()
+    robust = 1.4826 * np.median(np.abs(x - middle), axis=-1, keepdims=True)
+    found: Bools = (np.abs(x - middle) > OUTLIER * robust) & (robust > 1e-12 * np.abs(middle))
+    return found
 
 
 def ties(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -222,8 +231,21 @@ def ties(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     >>> ties([0.8, 0.7, 0.9, 0.6], [0.8, 0.6, 0.9, 0.5])
     0.5
     """
-    found = paired_differences(a, b)
-    return 1 - found.nonzero().n / found.n if found.n else math.nan
+    return tie_rows(*_one_row(a, b))[0]
+
+
+def tie_rows(a: npt.ArrayLike, b: npt.ArrayLike) -> list[float]:
+    """`ties` of every row of two tables, pairs x seeds."""
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    both = np.isfinite(x) & np.isfinite(y)
+    with np.errstate(invalid="ignore"):
+        apart = both & (np.abs(x - y) > RELATIVE_TOLERANCE * np.maximum(np.abs(x), np.abs(y)))
+    counts = zip(apart.sum(axis=1).tolist(), both.sum(axis=1).tolist(), strict=True)
+    return [1 - differ / n if n else math.nan for differ, n in counts]
+
+
+def _one_row(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
+    return np.asarray(a, dtype=np.float64)[None], np.asarray(b, dtype=np.float64)[None]
 
 
 def few_items(n_test: int, x: npt.ArrayLike) -> tuple[float, float, bool]:
@@ -327,15 +349,36 @@ def robust_test(a: npt.ArrayLike, b: npt.ArrayLike) -> RobustTest:
     >>> round(found.median, 3), round(found.iqm, 4), round(found.p, 3)
     (0.015, 0.015, 0.029)
     """
-    d = np.sort(paired_differences(a, b).values)
-    n, middle = d.size, float(np.median(d)) if d.size else math.nan
-    if n < FEW:
-        return RobustTest(middle, iqm(d), math.nan, f"a trimmed test needs at least {FEW} shared seeds, there are {n}")
+    return robust_rows(*_one_row(a, b))[0]
+
+
+def robust_rows(a: npt.ArrayLike, b: npt.ArrayLike) -> list[RobustTest]:
+    """`robust_test` of every row of two tables, pairs x seeds."""
+    found: dict[int, RobustTest] = {}
+    for at, x, y in complete_rows(a, b):
+        d = x - y
+        d = np.where(np.abs(d) > RELATIVE_TOLERANCE * np.maximum(np.abs(x), np.abs(y)), d, 0.0)
+        found.update(zip(at.tolist(), _trimmed(np.sort(d, axis=1)), strict=True))
+    return [found[i] for i in range(len(found))]
+
+
+def _trimmed(d: Floats) -> Iterator[RobustTest]:
+    """The trimmed t-test of rows that are complete and in order."""
+    n = d.shape[1]
     cut = int(TRIM * n)
     kept = n - 2 * cut
-    winsorised = np.clip(d, d[cut], d[n - cut - 1])
-    error = float(winsorised.std(ddof=1)) * math.sqrt(n) / kept
-    centre = iqm(d)
-    if error <= 1e-12 * max(abs(centre), 1e-300):
-        return RobustTest(middle, centre, math.nan, "the middle half of the differences is constant")
-    return RobustTest(middle, centre, two_sided(centre / error, kept - 1))
+    middle, centre = (np.median(d, axis=1), d[:, cut : n - cut].mean(axis=1)) if n else (np.full(len(d), np.nan),) * 2
+    if n < FEW:
+        why = f"a trimmed test needs at least {FEW} shared seeds, there are {n}"
+        yield from (RobustTest(*row, math.nan, why) for row in zip(middle.tolist(), centre.tolist(), strict=True))
+        return
+    winsorised = np.clip(d, d[:, cut : cut + 1], d[:, n - cut - 1 : n - cut])
+    error = winsorised.std(axis=1, ddof=1) * math.sqrt(n) / kept
+    flat = error <= 1e-12 * np.maximum(np.abs(centre), 1e-300)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = 2 * special.stdtr(kept - 1, -np.abs(centre / error))
+    for still, *row in zip(flat.tolist(), middle.tolist(), centre.tolist(), p.tolist(), strict=True):
+        if still:
+            yield RobustTest(row[0], row[1], math.nan, "the middle half of the differences is constant")
+        else:
+            yield RobustTest(*row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -260,16 +261,23 @@ def exact_signed_rank_p(ranks: Floats, extreme: float) -> float:
     Twice a mid-rank is a whole number, so the distribution is a polynomial product over integers;
     its counts stay below 2^53 and are exact.
     """
-    steps = np.rint(2 * ranks).astype(np.int64)
-    counts = np.zeros(int(steps.sum()) + 1)
+    steps = np.sort(np.rint(2 * ranks).astype(np.int64))
+    return signed_rank_p(tuple(steps.tolist()))[round(2 * extreme)]
+
+
+@lru_cache(maxsize=256)
+def signed_rank_p(steps: tuple[int, ...]) -> list[float]:
+    """Two-sided p by twice the larger rank sum, of these doubled mid-ranks: pairs of models mostly share theirs."""
+    counts = np.zeros(sum(steps) + 1)
     counts[0] = 1.0
     reached = 0
     for step in steps:
-        reached += int(step)
+        reached += step
         # Each pair is positive or negative: the counts with its rank added join those without.
         counts[step : reached + 1] += counts[: reached + 1 - step].copy()
-    tail = counts[int(np.rint(2 * extreme)) :].sum()
-    return float(min(1.0, 2 * tail / 2.0**ranks.size))
+    tails = np.cumsum(counts[::-1])[::-1]
+    found: list[float] = np.minimum(1.0, 2 * tails / 2.0 ** len(steps)).tolist()
+    return found
 
 
 def normal_signed_rank_p(ranks: Floats, extreme: float) -> float:

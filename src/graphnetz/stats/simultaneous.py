@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +25,10 @@ PLUG_IN = 0.9
 """Share of alpha that max-t uses; the rest is for a correlation that is estimated from the same seeds."""
 
 _EXACT_FLIPS = 16
+_BLOCK = 250_000
+_KEPT = 4_000_000
+"""Simulated values at a time, which stay in the cache of a core, and of a stream that is kept for the next task."""
+
 Bounds = tuple[Floats, Floats, Floats, Bools]
 
 
@@ -202,7 +208,7 @@ def max_t_intervals(
     some = bool(gone.any() and not gone.all())
     # What remains after the correlation, too, was estimated from these seeds.
     kept = alpha * PLUG_IN
-    everywhere, left = _largest_t(d - mean, ~gone if some else gone | True, draws, np.random.default_rng(seed))
+    everywhere, left = _largest_t(d - mean, ~gone if some else gone | True, draws, seed)
     half = np.where(gone & some, _critical(everywhere, SPARE * kept), _critical(left, kept)) * error
     p = (1 + draws - np.searchsorted(everywhere, np.abs(mean) / error, side="left")) / (1 + draws)
     return mean - half, mean + half, p, np.abs(mean) > half
@@ -213,23 +219,39 @@ def _critical(ordered: Floats, alpha: float) -> float:
     return float(ordered[ordered.size - max(1, math.floor(alpha * (1 + ordered.size)))])
 
 
-def _largest_t(centred: Floats, some: Bools, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _largest_t(centred: Floats, some: Bools, draws: int, seed: int) -> tuple[Floats, Floats]:
     """Sorted draws of the largest ``|t|`` of all and of some pairs, for normal samples as correlated as ``centred``."""
     n, m = centred.shape
     _, size, rows = np.linalg.svd(centred / np.sqrt((centred**2).sum(axis=0)), full_matrices=False)
     keep = size > 1e-7 * size[0]
     # k models give k (k - 1) / 2 pairs of rank k - 1; float32 is exact enough for a quantile of 10,000 draws.
     root = (size[keep, None] * rows[keep]).astype(np.float32)
-    top = np.empty((2, draws))
-    step = max(1, 4_000_000 // (n * m))
-    for start in range(0, draws, step):
-        count = min(step, draws - start)
-        z = (rng.standard_normal((count * n, root.shape[0]), np.float32) @ root).reshape(count, n, m)
+    top, start = np.empty((2, draws)), 0
+    for drawn in _normals(draws, n * root.shape[0], max(1, _BLOCK // (n * m)), seed):
+        z = (drawn.reshape(-1, root.shape[0]) @ root).reshape(-1, n, m)
         # The first row stands for the mean, the other n - 1 for its variance: they are independent.
         square = z[:, 0] ** 2 * (n - 1) / np.einsum("cnm,cnm->cm", z[:, 1:], z[:, 1:])
-        top[:, start : start + count] = square.max(axis=1), square[:, some].max(axis=1)
+        stop = start + len(z)
+        top[:, start:stop] = square.max(axis=1), square[:, some].max(axis=1)
+        start = stop
     both = np.sort(np.sqrt(top), axis=1)
     return both[0], both[1]
+
+
+def _normals(draws: int, columns: int, step: int, seed: int) -> Iterator[npt.NDArray[np.float32]]:
+    """Blocks of ``step`` rows of one stream; tasks of one shape draw the same numbers, so a small stream is kept."""
+    rng = np.random.default_rng(seed)
+    kept = _kept_normals(draws * columns, seed).reshape(draws, columns) if draws * columns <= _KEPT else None
+    for start in range(0, draws, step):
+        count = min(step, draws - start)
+        yield kept[start : start + count] if kept is not None else rng.standard_normal((count, columns), np.float32)
+
+
+@lru_cache(maxsize=2)
+def _kept_normals(count: int, seed: int) -> npt.NDArray[np.float32]:
+    drawn = np.random.default_rng(seed).standard_normal(count, np.float32)
+    drawn.flags.writeable = False
+    return drawn
 
 
 def sign_flip_p(differences: npt.ArrayLike, *, scale: float = 0.0, draws: int = 20_000, seed: int = 0) -> Floats:

@@ -26,6 +26,7 @@ from graphnetz.engine.store.rows import (
     protocol_row,
     result_from_row,
     result_values,
+    trace_and_reads,
 )
 from graphnetz.records import Cell, CellResult, Predictions, Protocol, Section
 from graphnetz.records.kept import pack_shared, shared_hash, unpack_shared
@@ -294,6 +295,12 @@ class Store:
                 marks = ",".join("?" * len(part))
                 found = {row[0]: row for row in self.db.execute(f"{statement} AND cells.key IN ({marks})", part)}
                 yield from (result_from_row(found[key], protocols, tested) for key in part if key in found)
+
+    def reads(self) -> dict[str, dict[str, str]]:
+        """Return what finished cells read while they ran, by key; most read nothing and are not listed."""
+        rows = self._read("SELECT key, trace FROM details WHERE trace IS NOT NULL")
+        found = {key: trace_and_reads(blob)[1] for key, blob in rows}
+        return {key: reads for key, reads in found.items() if reads}
 
     def _tested(self, name: str) -> Predictions:
         """The examples of a split, which all models that were tested on them share."""

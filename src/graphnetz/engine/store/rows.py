@@ -47,8 +47,20 @@ def result_values(result: CellResult) -> tuple[Any, ...]:
 
 
 def detail_values(result: CellResult, tested: str) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Compressed history, trace and predictions; ``tested`` is the hash of the examples of the latter."""
-    return pack_history(result.history), pack_json(list(result.trace)), pack_predictions(result.predictions, tested)
+    """Compressed history, trace and predictions; ``tested`` is the hash of the examples of the latter.
+
+    What a cell read stands beside its trace: few cells read anything.
+    """
+    trace: Any = list(result.trace)
+    if result.reads:
+        trace = {"trace": trace, "reads": dict(result.reads)}
+    return pack_history(result.history), pack_json(trace), pack_predictions(result.predictions, tested)
+
+
+def trace_and_reads(blob: bytes | None) -> tuple[tuple[Any, ...], dict[str, str]]:
+    """Rebuild the trace and the reads from `detail_values`."""
+    found = unpack_json(blob) or ()
+    return (tuple(found["trace"]), found["reads"]) if isinstance(found, dict) else (tuple(found), {})
 
 
 def result_from_row(
@@ -58,11 +70,13 @@ def result_from_row(
     count = len(RESULT_COLUMNS)
     values = {name: _LOAD.get(name, _same)(value) for name, value in zip(RESULT_COLUMNS, row, strict=False)}
     del values["value"]
-    history, trace, predictions = row[count + 1 :]
+    history, blob, predictions = row[count + 1 :]
+    trace, reads = trace_and_reads(blob)
     return CellResult(
         **values,
         history=unpack_history(history),
-        trace=tuple(unpack_json(trace) or ()),
+        trace=trace,
+        reads=reads,
         predictions=unpack_predictions(predictions, tested),
         protocol=protocols.get(row[count]),
     )

@@ -13,7 +13,7 @@ from graphnetz._core.errors import StoreError
 
 APPLICATION_ID = 0x474E545A  # "GNTZ": tells our files from any other SQLite file
 SCHEMA_VERSION = 2
-KEY_VERSION = 2
+KEY_VERSION = 3
 """Edition of the content keys. A store of another one is read, not resumed: none of its cells would be found.
 
 Keys hash models, loaders and data, not the loop and the kernels that all of them share: raise it when those change the

@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from graphnetz._core.text import shorten
 from graphnetz.records import Components
+from graphnetz.records.examples import PARTS
 from graphnetz.report.charts.base import Canvas, Scale, frame, legend
 
-WIDTH, LEFT, RIGHT, STEP = 880.0, 260.0, 16.0, 22.0
-PARTS = ("seed", "split", "example", "rest")
+WIDTH, LEFT, RIGHT, STEP = 880.0, 260.0, 24.0, 22.0
 
 
 def components_chart(found: Sequence[Components]) -> Markup | None:
@@ -30,15 +30,17 @@ def components_chart(found: Sequence[Components]) -> Markup | None:
         # Cut one by one: of one text the middle is left out, which is the name of a model.
         task, a, b = shorten(c.task, 14), shorten(c.a, 9), shorten(c.b, 9)
         canvas.text(LEFT - 10, y + 14, f"{task}: {a} − {b}", anchor="end", width=40)
-        for i, share in enumerate(getattr(c, f"{part}_share") for part in PARTS):
+        for part, share in c.shares.items():
             if share > 0:
+                i = PARTS.index(part)
                 canvas.rect(scale(at), y + 3, scale(at + share) - scale(at), STEP - 6, f"share c{i}")
                 # The words stand in the bar, so that the parts are told apart without colour too.
                 if share >= 0.12:
                     middle = scale(at + share / 2)
-                    canvas.text(middle, y + 15, f"{PARTS[i]} {100 * share:.0f} %", anchor="middle", style="tick")
+                    canvas.text(middle, y + 15, f"{part} {100 * share:.0f} %", anchor="middle", style="tick")
                 at += share
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         canvas.text(scale(tick), base + 16, f"{100 * tick:.0f} %", anchor="middle", style="tick")
     canvas.line(LEFT, base, WIDTH - RIGHT, base)
-    return frame([canvas.svg()], label="Where the spread comes from", head=legend(PARTS, range(len(PARTS))))
+    shown = [i for i, part in enumerate(PARTS) if any(part in c.shares for c in drawn)]
+    return frame([canvas.svg()], label="Where the spread comes from", head=legend(PARTS, shown))

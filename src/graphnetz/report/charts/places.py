@@ -14,8 +14,8 @@ WIDTH, LEFT, RIGHT, STEP, TOP = 880.0, 190.0, 90.0, 26.0, 12.0
 
 def places_chart(view: RankSetView, models: Sequence[str]) -> Markup | None:
     """Draw the places that each model may have, best mean rank first; ``models`` gives everyone its usual look."""
-    if len(view.models) < 2:
-        return None
+    if len(view.models) < 2 or view.n_tasks < 2:
+        return None  # one task says nothing about others
     look = {model: i for i, model in enumerate(models)}
     base, k = TOP + STEP * len(view.models), len(view.models)
     words = "; ".join(f"{model} {view.text(i)}" for i, model in enumerate(view.models))

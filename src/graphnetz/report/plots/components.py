@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphnetz.records import Components
+from graphnetz.records.examples import PARTS
 from graphnetz.report import escape
 from graphnetz.report.plots import base
 from graphnetz.report.style import palette, styled
 
-PARTS = ("seed", "split", "example", "rest")
-HATCHES = ("", "///", "...", "xxx")
+HATCHES = ("", "///", "\\\\\\", "...", "xxx")
 
 
 @styled
@@ -40,7 +40,7 @@ def draw_components(found: Sequence[Components], ax: Axes | None = None) -> tupl
     >>> found = Components("cora", "GCN", "MLP", seed_share=0.2, split_share=0.0, example_share=0.7, rest_share=0.1)
     >>> figure, axes = draw_components([found])
     >>> len(axes.patches)
-    4
+    3
     """
     drawn = [c for c in found if math.isfinite(c.example_share)]
     if not drawn:
@@ -48,7 +48,9 @@ def draw_components(found: Sequence[Components], ax: Axes | None = None) -> tupl
     figure, axes = base.own_axes(ax, width=7.2, height=0.36 * len(drawn) + 1.1)
     y, left = np.arange(len(drawn), dtype=float), np.zeros(len(drawn))
     for part, look, hatch in zip(PARTS, palette(len(PARTS)), HATCHES, strict=True):
-        share = np.array([getattr(c, f"{part}_share") for c in drawn])
+        share = np.array([c.shares.get(part, 0.0) for c in drawn])
+        if not share.any():
+            continue
         axes.barh(y, share, 0.7, left=left, color=look.colour, hatch=hatch, edgecolor="white", lw=0.4, label=part)
         left += share
     # Task and models on lines of their own: cut as one text, the middle one would be lost.
