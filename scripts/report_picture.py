@@ -1,6 +1,6 @@
 """Take the picture of the README: the first screen of the report of ``make run``.
 
-``python scripts/report_picture.py runs/default`` writes ``docs/images/report.png`` and, beside it, ``report.json``, with
+``python scripts/report_picture.py runs/default`` writes ``docs/images/report.png`` and beside it ``report.json``, with
 digests of what the picture shows (the tasks of the default suite, their files, protocols, models and seeds) and of the
 picture. A test compares both, so that a suite that has changed asks for a new picture.
 """
