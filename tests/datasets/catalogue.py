@@ -116,9 +116,9 @@ tasks networks win is reported, not required:
 6. It loads from a file of at most 20 MB, all of them together 80 MB, and one training of the slowest network takes
    seconds.
 
-Tasks on such data are trained until their validation metric, looked at every fifth epoch, has not improved for 40 epochs
-(20 where an epoch has several steps), and measured at the best epoch of it. The suite trains five seeds with 32 channels,
-so that two cores need less than five minutes; `--protocol paper` is the protocol of the GraphNetz paper. The suite `quick` holds the cheapest tasks of it;
+Tasks on such data are trained until their validation metric, looked at every fifth epoch, has not improved for 40 epochs,
+and measured at the best epoch of it. The suite trains five seeds with 32 channels, so that two cores need less than five
+minutes; `--protocol paper` is the protocol of the GraphNetz paper. The suite `quick` holds the cheapest tasks of it;
 `first-default` is the suite of the first editions, mostly simulated, to which older figures refer.
 
 ## The published experiment

@@ -39,9 +39,7 @@ def test_the_default_suite_keeps_its_rule():
     assert {task.category for task in real} == set(CATEGORIES)
     assert sum(task.card.nodes >= 1000 if task.card.graphs == 1 else task.card.graphs >= 200 for task in TASKS) >= 8
     for task in TASKS:
-        # An epoch over many graphs is several steps, one over a single graph is one.
-        patience = 40 if task.card.graphs == 1 else 20
-        assert (task.protocol["selection"], task.protocol["patience"]) == ("best_val", patience), task.name
+        assert (task.protocol["selection"], task.protocol["patience"]) == ("best_val", 40), task.name
         assert not task.card.simulated or any("standard" in note for note in task.card.notes), task.name
     used = {file for task in TASKS for file in task.card.checksum}
     assert sum(wheel.size for wheel in wheels().values() if wheel.file in used) <= 80_000_000

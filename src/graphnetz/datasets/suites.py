@@ -49,7 +49,7 @@ def _until_flat(task: Task) -> Task:
     """Give a generator's task the stopping rule that tasks on carried data have."""
     if task.card is None or not task.card.simulated:
         return task
-    return dataclasses.replace(task, epochs=150, protocol={**UNTIL_FLAT, "lr": 0.01, "batch_size": 64, "patience": 20})
+    return dataclasses.replace(task, epochs=200, protocol={**UNTIL_FLAT, "lr": 0.01, "batch_size": 64})
 
 
 # Sized for two cores and five minutes; --hidden-channels, --seeds and --protocol paper ask for more.
