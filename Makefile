@@ -7,7 +7,7 @@ OUT ?= runs/$(SUITE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench chaos golden calibrate browser latex minimum real release clean
+.PHONY: help install run test lint format docs bench chaos mutants golden calibrate browser latex minimum real release clean
 
 help:
 	@echo "make run        set up, run the default benchmark, write a report to $(OUT)"
@@ -20,7 +20,7 @@ help:
 	@echo "make latex      compile what the report writes for papers"
 	@echo "make minimum    set up the lowest declared versions beside, run a selection of the tests on them"
 	@echo "make release    build, check, install the wheel into an empty environment and run it"
-	@echo "make bench | chaos | golden | calibrate   the long runs"
+	@echo "make bench | chaos | mutants | golden | calibrate   the long runs"
 
 # The stamp is written last: an interrupted install is repeated, not trusted.
 $(VENV)/.installed.stamp: pyproject.toml constraints.txt
@@ -96,6 +96,12 @@ latex: install
 
 chaos: install latex
 	$(BIN)/python benchmarks/chaos.py
+	$(BIN)/python benchmarks/integrity.py
+	$(BIN)/python benchmarks/chaos_faults.py $(CHAOS_ARGS)
+
+# More mutants: make mutants MUTANTS_ARGS="--sample 300"
+mutants: install
+	$(BIN)/python benchmarks/mutants.py $(MUTANTS_ARGS)
 
 golden: install
 	$(BIN)/python -m pytest -m golden --timeout 14400 $(PYTEST_ARGS)

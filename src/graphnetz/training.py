@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from graphnetz._core.errors import UsageError
+from graphnetz._core.device import resolve_device
 from graphnetz.models.dgi import DGIWrapper
 from graphnetz.records import GraphList, Protocol
 from graphnetz.tasktypes import TASK_TYPES, Split, fit
@@ -33,13 +33,8 @@ _PARTS = ("train", "val", "test")
 
 
 def _resolve_device(device: torch.device | str | None) -> torch.device:
-    """None and ``"auto"`` take the GPU when there is one; anything else is what it says."""
-    if device is None or device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        raise UsageError(f"Unknown device {device!r}. Use 'auto', 'cpu', 'cuda' or 'cuda:0'.") from error
+    """None and ``"auto"`` take the GPU when there is one; anything else is what it says, or refused."""
+    return torch.device(resolve_device(device))
 
 
 def _fit(kind: str, model: nn.Module, split: Split, verbose: bool, device: Any, **settings: Any) -> History:

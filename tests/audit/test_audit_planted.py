@@ -9,8 +9,8 @@ import torch
 from torch_geometric.data import Data
 
 from graphnetz.audit import CHECKS, audit, audit_section
-from graphnetz.audit.overlap import wl_hashes
 from graphnetz.records import GraphList, Task
+from graphnetz.tasktypes.overlap import wl_hashes
 from graphnetz.tasktypes.packing import pack
 
 N = 300

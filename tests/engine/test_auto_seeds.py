@@ -16,7 +16,7 @@ from graphnetz.cli.load import load_report
 from graphnetz.engine.adaptive import run_rounds, seed_rule
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.run import run_benchmark
-from graphnetz.engine.store import Store
+from graphnetz.engine.store import Store, seal
 from graphnetz.models import ModelSpec
 from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.report import BenchmarkReport, TaskInfo
@@ -222,6 +222,7 @@ def test_two_runs_and_a_resumed_one_write_the_same_results(tmp_path):
     with Store.open(tmp_path / "b") as store:
         store.db.execute("DELETE FROM meta")
         store.db.execute("DELETE FROM sections")
+        seal.small(store.db)
     auto(tmp_path / "b")
     first, second = (json.loads((tmp_path / name / "results.json").read_text()) for name in "ab")
     assert first["cells"] == second["cells"]

@@ -123,7 +123,8 @@ def test_a_store_of_the_version_before_is_read_and_brought_up_to_date(tmp_path):
     with Store.create(tmp_path) as store:
         store.plan([cell])
     raw = sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None)
-    raw.execute("DROP TABLE examples")
+    for table in ("examples", "digests", "seal"):
+        raw.execute(f"DROP TABLE {table}")
     raw.execute("PRAGMA user_version = 1")
     raw.close()
     with Store.open(tmp_path, readonly=True) as store:

@@ -19,7 +19,7 @@ from graphnetz.engine.cost.estimate import Estimate, PairCost
 from graphnetz.engine.executors import LocalExecutor, SerialExecutor, worker_process
 from graphnetz.engine.identity.environment import environment_key
 from graphnetz.engine.run import run_benchmark
-from graphnetz.engine.store import Store
+from graphnetz.engine.store import Store, seal
 
 pytestmark = pytest.mark.alone
 
@@ -139,6 +139,7 @@ def test_strict_env_compares_with_the_workers_and_trains_only_what_differs(tmp_p
     foreign = list(before)[1]
     with Store.open(tmp_path / "run") as store:
         store.db.execute("UPDATE cells SET environment = 'elsewhere' WHERE key = ?", (foreign,))
+        seal.everything(store.db)
     mixed = run_benchmark(**run)
     assert mixed.provenance["mixed_environments"], "without the flag it is kept and said"
     again = run_benchmark(strict_env=True, **run)

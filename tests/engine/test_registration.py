@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphnetz.engine.preregistration import _family_words, plan_hash
-from graphnetz.engine.store import Store
+from graphnetz.analysis.registration import family_words, plan_hash
+from graphnetz.engine.store import Store, seal
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -90,6 +90,7 @@ def test_an_edited_plan_and_a_late_plan_are_found(tmp_path):
     path.unlink()
     with Store.open(tmp_path) as store:
         store.db.execute("DELETE FROM meta")
+        seal.small(store.db)
     assert "the plan was written late" in deviations(run(tmp_path))
 
 
@@ -106,5 +107,5 @@ def test_the_family_is_stated(tmp_path):
     words = registered(run(tmp_path)).paragraphs[0]
     assert "Holm at 0.05 over the 3 comparisons of each task" in words
     assert "3 comparisons in 1 family;" in words
-    one = _family_words([1], {"comparisons": {"alpha": 0.05, "correction": "Holm"}})
+    one = family_words([1], {"comparisons": {"alpha": 0.05, "correction": "Holm"}})
     assert "over the 1 comparison of each task. The page shows 1 comparison in 1 family;" in one

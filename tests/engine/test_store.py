@@ -69,7 +69,7 @@ def same(a, b):
     for name in ("example", "target", "score"):
         if a.predictions is not None:
             np.testing.assert_array_equal(getattr(a.predictions, name), getattr(b.predictions, name))
-    rest = [f for f in a.__dataclass_fields__ if f not in ("metrics", "history", "predictions")]
+    rest = [f for f in a.__dataclass_fields__ if f not in ("metrics", "history", "predictions", "predicted")]
     assert [repr(getattr(a, f)) for f in rest] == [repr(getattr(b, f)) for f in rest]
 
 

@@ -33,7 +33,7 @@ def test_cells_and_sections_are_the_same_and_sentences_are_of_this_edition(repor
     raw = json.loads((HERE / "results.json").read_text())
     assert "on this dataset (4 random splits" in report.verdict("cora")
     again = json.loads(report.to_json(histories=False))
-    assert again["cells"] == raw["cells"]
+    assert [{key: cell[key] for key in cell if key != "digest"} for cell in again["cells"]] == raw["cells"]
     assert again["sections"] == raw["sections"]
 
 

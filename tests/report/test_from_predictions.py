@@ -85,7 +85,7 @@ def test_a_file_is_recognised_by_its_columns(tmp_path):
         (lambda f: f.assign(prediction=f["prediction"].where(f.index != 3)), "no prediction for task 'outside', model 'GCN', seed 0, example 3"),
         (lambda f: f[1:], "seed 0, the models 'GCN' and 'MLP' have different examples"),
         (lambda f: f.assign(metric="accurracy"), "Task 'outside': .*accurracy"),
-        (lambda f: f.assign(seed=0.5), "seed holds .*0.5.*Give whole numbers"),
+        (lambda f: f.assign(seed=0.5), "column 'seed' holds 0.5. Give a whole number"),
         (lambda f: f.assign(metric="acc", target=f["target"] + 0.5), "its targets are not classes"),
         (lambda f: f.assign(score="x"), "has 'x' as score"),
         (lambda f: f.assign(score_0=1, score_1=2, target=7), "scores of 2 classes. Give targets from 0 to 1"),

@@ -4,6 +4,7 @@
 """
 
 import csv
+import dataclasses
 import html
 import io
 import json
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from graphnetz._core.text import number, p_value, shorten
+from graphnetz.metrics import lookup
 from graphnetz.records import CellResult
 from graphnetz.report import BenchmarkReport, TaskInfo, escape, plots
 from graphnetz.report.write import report_texts
@@ -51,8 +53,10 @@ def random_report(index):
             metric, greater_is_better=up, replication=replication, test_ratio=ratio, splits=splits,
             block=str(rng.choice(["", "one"])), n_test=int(rng.choice([0, 100])),
         )  # fmt: skip
-        dead = rng.random() < 0.05
-        for model, row in zip(models, scores(rng, len(models), len(seeds)), strict=True):
+        dead, rows = rng.random() < 0.05, scores(rng, len(models), len(seeds))
+        metric = fitting(metric, rows)
+        info[task] = dataclasses.replace(info[task], metric=metric)
+        for model, row in zip(models, rows, strict=True):
             if rng.random() < 0.1:
                 absent[task, model] = "it does not serve this task"
                 continue
@@ -76,6 +80,12 @@ def random_report(index):
         results, tasks=info, models=models, seeds=seeds, config=config, absent=absent, pairwise_method=method,
         ci_method=interval, bootstrap_n=100,
     )  # fmt: skip
+
+
+def fitting(metric, values):
+    """Return a metric that can take these values: a declared one has bounds, and a report refuses what lies outside."""
+    low, high = lookup(metric).bounds if metric != "score" else (-math.inf, math.inf)
+    return metric if low <= values.min() and values.max() <= high else "score"
 
 
 def scores(rng, models, seeds):

@@ -19,7 +19,7 @@ from graphnetz.report import BenchmarkReport
 
 FILES = {
     "results.json", "provenance.json", "summary.csv", "summary.md", "pairwise.csv", "pairwise_both.csv", "costs.csv",
-    "results.tex", "pairwise.tex", "report.html",
+    "results.tex", "pairwise.tex", "report.html", "digest.json",
 }  # fmt: skip
 FIGURES = (
     "dashboard",
@@ -108,7 +108,7 @@ def test_json_round_trip(mixed, tmp_path):
     assert again.histories == mixed.histories
     assert again.sections == mixed.sections
     raw = json.loads(text)
-    assert (raw["schema"], raw["schema_version"]) == ("graphnetz.report", 1)
+    assert (raw["schema"], raw["schema_version"]) == ("graphnetz.report", 2)
     slim = BenchmarkReport.from_json(mixed.to_json(histories=False))
     pd.testing.assert_frame_equal(slim.summary(), mixed.summary())
 
@@ -128,7 +128,7 @@ def test_bare_histories_round_trip():
         ('{"schema": "graphnetz.report", "schema_version": 99}', "schema version 99"),
         ('{"schema": "graphnetz.report", "schema_version": 1}', "does not follow its schema"),
         ('{"schema": "graphnetz.report", "schema_version": 1, "tasks": [{"name": "t"}]}', "does not follow"),
-        ("no/such/file.json", "Cannot read the report 'file.json'"),
+        ("no/such/file.json", "Cannot read the report 'no/such/file.json'"),
     ],
 )
 def test_foreign_json_is_refused_in_one_sentence(text, words):
@@ -170,8 +170,8 @@ def test_scores_from_elsewhere():
     ("changes", "words"),
     [
         ({"seed": [0, 0, 0, 1]}, "more than once"),
-        ({"seed": ["x", 1, 0, 1]}, "seed holds 'x'"),
-        ({"seed": [0.5, 1, 0, 1]}, "Give whole numbers"),
+        ({"seed": ["x", 1, 0, 1]}, "column 'seed' holds 'x'"),
+        ({"seed": [0.5, 1, 0, 1]}, "Give a whole number"),
         ({"greater_is_better": ["true", "false", "true", "true"]}, "several values of greater_is_better"),
         ({"greater_is_better": ["maybe"] * 4}, "greater_is_better='maybe'"),
         ({"greater_is_better": [None] * 4, "metric": ["foo"] * 4}, "no greater_is_better"),

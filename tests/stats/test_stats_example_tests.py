@@ -63,6 +63,15 @@ def test_delong_agrees_with_quadratic_placements_and_mann_whitney():
     assert found.p == pytest.approx(2 * stats.norm.sf(abs(found.statistic)))
 
 
+def test_pseudo_values_are_tested_by_their_mean_in_standard_errors():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(0.3, 1, 80), rng.normal(0, 1, 80)
+    found = example_test(x, y, "pseudo")
+    assert found.statistic == pytest.approx(stats.ttest_1samp(x - y, 0).statistic)
+    assert found.p == pytest.approx(2 * stats.norm.sf(abs(found.statistic)))
+    assert example_test(y, x, "pseudo").p == found.p
+
+
 def test_undefined_has_a_reason_and_wrong_kinds_are_named():
     assert "too few" in delong_test([0, 1] * 10, np.arange(20), np.arange(20)).reason
     assert delong_test([0, 1] * 30, np.arange(60), np.arange(60)).p == 1.0

@@ -26,6 +26,8 @@ from filelock import FileLock, Timeout
 from graphnetz._core import http
 from graphnetz._core.errors import DownloadError, UsageError
 from graphnetz._core.paths import inside, write_file
+from graphnetz._core.readers import unpacked_limit
+from graphnetz._core.text import masked
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes so far and the total when the server told it."""
@@ -148,7 +150,7 @@ def _fetch_any(
             http.forget(part)
             return
         except DownloadError as error:
-            failures.append(f"{place}: {error}")
+            failures.append(masked(f"{place}: {error}"))
             if not isinstance(error, http.InterruptedTransferError):  # a half file with its ETag may be resumed later
                 http.forget(part)
         except OSError as error:
@@ -205,8 +207,11 @@ def _check_content(part: Path, name: str, *, expected: str | None) -> None:
 def _check_gzip(part: Path) -> None:
     try:
         with gzip.open(part, "rb") as stream:
-            while stream.read(1 << 20):
-                pass
+            done, most = 0, unpacked_limit(part.stat().st_size)
+            while chunk := stream.read(1 << 20):
+                done += len(chunk)
+                if done > most:
+                    raise DownloadError(f"the file unpacks to more than {most:,} bytes, which looks like a bomb")
     except (OSError, EOFError, zlib.error) as error:
         if getattr(error, "errno", None):  # the disk's fault, not the file's
             raise

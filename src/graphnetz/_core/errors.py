@@ -33,6 +33,14 @@ class StoreError(GraphnetzError):
     """A run folder cannot be read or written."""
 
 
+class IntegrityError(StoreError, DataError):
+    """What was read is not what was written: a digest differs."""
+
+
+class NoDigestsWarning(UserWarning):
+    """Something from before there were digests was read: nothing in it can be checked."""
+
+
 class DownloadError(GraphnetzError, OSError):
     """A file could not be fetched, or what came is not what was promised."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from graphnetz._core.errors import DownloadError
+from graphnetz._core.text import masked
 
 if TYPE_CHECKING:
     import requests
@@ -217,19 +218,19 @@ def _read_note(part: Path) -> dict[str, Any]:
 def _keep_note(url: str, part: Path, response: requests.Response) -> None:
     etag = response.headers.get("ETag", "")
     strong = etag if etag and not etag.startswith("W/") else ""
-    note = {"url": url, "validator": strong or response.headers.get("Last-Modified", "")}
+    note = {"url": masked(url), "validator": strong or response.headers.get("Last-Modified", "")}
     _note(part).write_text(json.dumps(note), encoding="utf-8")
 
 
 def _resumable(url: str, part: Path, *, pinned: bool) -> int:
     """Return how many bytes may be kept: only of the same address, and only when a mix would be noticed."""
     note = _read_note(part)
-    if part.is_file() and note.get("url") == url and (note.get("validator") or pinned):
+    if part.is_file() and note.get("url") == masked(url) and (note.get("validator") or pinned):
         return part.stat().st_size
     forget(part)
     return 0
 
 
 def _short(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    text = masked(" ".join(str(error).split()))
     return text if len(text) <= 160 else text[:157] + "..."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -36,12 +37,72 @@ def inside(root: str | Path, *parts: str) -> Path:
     return target
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder with those above it, so that none of them is gone after a loss of power."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync_folder(place.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: a new name is otherwise in memory only, whatever its file holds."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows does not open folders, and one may be writable but not readable
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
+    finally:
+        os.close(handle)
+
+
+_NO_FOLDER_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES)
+"""What file systems say that cannot sync a folder, and need not be asked to."""
+
+
+def refuse_links(folder: str | Path) -> None:
+    """Refuse a run folder whose parts are links: reading would show, and writing would change, what lies elsewhere.
+
+    The folder itself may be reached by a link, since its name was given by the caller.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> (place / "results.json").symlink_to("/etc/hostname")
+    >>> refuse_links(place)
+    Traceback (most recent call last):
+        ...
+    graphnetz._core.errors.StoreError: ... has the link 'results.json', ... Put the file itself there, or remove it.
+    """
+    base = Path(folder)
+    for part in (base, *(entry for entry in _entries(base) if entry.is_dir() and not entry.is_symlink())):
+        for entry in _entries(part):
+            if entry.is_symlink():
+                name = entry.relative_to(base).as_posix()
+                raise StoreError(
+                    f"The folder {str(folder)!r} has the link {name!r}, and links are not followed. Put the file "
+                    "itself there, or remove it."
+                )
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:  # not there, not a folder or not readable: whoever opens it says so
+        return []
+
+
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
-    """Write to a temporary neighbour, then rename: a reader never sees half a file."""
+    """Write to a temporary neighbour, then rename: a reader never sees half a file, also after a loss of power."""
     target = Path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
         raise StoreError(
@@ -56,10 +117,18 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
     except BaseException as error:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):  # the error on its way is the one to tell
+            Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise StoreError(f"Cannot write {str(target)!r}: {error.strerror}. Nothing was changed.") from error
         raise
+    try:
+        sync_folder(target.parent)
+    except OSError as error:
+        raise StoreError(
+            f"{str(target)!r} is written, but may be lost with the power: its folder cannot be synced "
+            f"({error.strerror}). Check the disk, then write it again."
+        ) from error
 
 
 def write_file(path: str | Path, content: str | bytes) -> Path:

@@ -34,6 +34,37 @@ def clean(text: object) -> str:
     return " ".join("".join(out).split())
 
 
+_NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff" + "".join(sorted(_DECEPTIVE)) + "]")
+MASK = "***@"
+"""What stands in the place of a login."""
+_LOGIN = re.compile(r"(?<=://)[^/\s'\"]+@")
+_TOKEN = re.compile(r"(?i)([?&][a-z_-]*(?:token|key|secret|password|passwd|signature|credential)[a-z_-]*=)[^&\s'\")]+")
+
+
+def printable(text: object) -> str:
+    r"""Return ``text`` as a terminal may show it: without escapes and other control characters, without passwords.
+
+    Lines and blanks stay as they are; see `clean` for one line.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb\n  c"), printable("https://me:pw@host/x")
+    ('a�[31mb\n  c', 'https://***@host/x')
+    """
+    return masked(_NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", str(text)))
+
+
+def masked(text: str) -> str:
+    """Return ``text`` without the logins and tokens of the addresses in it.
+
+    Examples
+    --------
+    >>> masked("http://user:pw@127.0.0.1:1/data?token=abc&x=1")
+    'http://***@127.0.0.1:1/data?token=***&x=1'
+    """
+    return _TOKEN.sub(r"\1***", _LOGIN.sub(MASK, text))
+
+
 _SUFFIXES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 

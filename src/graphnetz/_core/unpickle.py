@@ -11,10 +11,13 @@ import importlib
 import io
 import pickle
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 from graphnetz._core.errors import DataError
+from graphnetz._core.readers import regular
+from graphnetz._core.text import shorten
 
 _PLAIN = ("list", "dict", "set", "frozenset", "tuple", "int", "float", "complex", "bool", "str", "bytes")
 _TYPES = ("Float", "Double", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16")
@@ -69,14 +72,19 @@ def read_torch(path: str | Path) -> Any:
     """Return the tensors and plain containers of a ``.pt`` file; PyTorch's own restricted reader refuses the rest."""
     import torch
 
+    regular(path)
     try:
-        with torch.serialization.safe_globals(_numpy_globals()):
+        with torch.serialization.safe_globals(_numpy_globals()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about how others should load it
             return torch.load(str(path), map_location="cpu", weights_only=True)
     except Exception as error:
-        text = " ".join(str(error).split())[:200]
+        # PyTorch's own text advises to read the file without limits, which is what a stranger would like.
+        named = re.search(r"GLOBAL (\S+)", str(error))
+        why = f"it names {shorten(named[1], 80)}" if named else "it is broken, or holds other objects"
         raise DataError(
-            f"{Path(path).name!r} is not a file of tensors and plain containers, and was not read ({text})."
-        ) from error
+            f"{Path(path).name!r} is not a file of tensors and plain containers, and was not read: {why}. "
+            "Fetch it again from its publisher."
+        ) from None
 
 
 class _Unpickler(pickle.Unpickler):

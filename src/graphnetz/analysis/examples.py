@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graphnetz._core.errors import StoreError
+from graphnetz._core.errors import IntegrityError, StoreError
 from graphnetz.metrics import positive_score
 from graphnetz.records import CellResult, Contributions, Predictions
+from graphnetz.records.digests import predictions_digest
 from graphnetz.records.kept import Kept, read_examples, shared_hash
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.stats.contributions import ap_influence, auc_influence, r2_influence, ratio_influence
@@ -50,7 +51,8 @@ def example_reader(
     Returns
     -------
     callable
-        ``(task) -> Contributions``, or None where nothing was kept. A damaged file is a reason in the record.
+        ``(task) -> Contributions``, or None where nothing was kept. A file that cannot be read is a reason in the
+        record where no cell says what it predicted, and an `IntegrityError` otherwise.
 
     Examples
     --------
@@ -71,14 +73,29 @@ def example_reader(
             return None
         kept = [Kept(c.model, c.seed, c.predictions) for c in cells if c.predictions is not None]
         try:
-            kept = kept or ([] if folder is None else read_examples(folder, task))
+            kept = kept or ([] if folder is None else _as_digested(read_examples(folder, task), cells, task))
         except StoreError as error:
+            if isinstance(error, IntegrityError) or any(cell.predicted for cell in cells):
+                raise IntegrityError(f"{error} Restore it from a copy, or remove the folder 'examples'.") from None
             return Contributions(task, tasks[task].metric, (), (), np.empty(0, np.int64), reason=str(error))
         scores = {(cell.model, cell.seed): cell.metrics.get(tasks[task].metric, math.nan) for cell in cells}
         kept = [cell for cell in kept if math.isfinite(scores.get((cell.model, cell.seed), math.nan))]
         return contributions(task, tasks[task], kept, scores) if kept else None
 
     return find
+
+
+def _as_digested(kept: list[Kept], cells: Sequence[CellResult], task: str) -> list[Kept]:
+    """Refuse predictions that are not those of their cells."""
+    known = {(cell.model, cell.seed): cell.predicted for cell in cells if cell.predicted}
+    hashes: dict[int, str] = {}
+    for model, seed, predictions in kept:
+        shared = id(predictions.example)
+        tested = hashes.get(shared) or hashes.setdefault(shared, shared_hash(predictions))
+        wanted = known.get((model, seed))
+        if wanted is not None and predictions_digest(predictions, tested) != wanted:
+            raise IntegrityError(f"The predictions of {task} / {model} / seed {seed} do not match their digest.")
+    return kept
 
 
 def contributions(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from graphnetz.analysis.analysis import Analysis
 
 MAX = 10_000
+MOST_MODELS = 10_000
 MAX_EXAMPLES = 10**8
 _UNITS = {"init": "seed", "resplit": "split", "fold": "fold", "regenerate": "sample", "unknown": "seed"}
 _SPREADLESS = "the differences of the pilot have no spread, so power cannot be stated"
@@ -161,6 +162,7 @@ def plan_from_pilot(
     >>> plan.tasks[0].said(plan.effect, plan.power)
     '22 seeds (10 to 159) would detect 0.01 with 80 % probability'
     """
+    _check(effect)
     if reach not in ("", *REACHES):
         raise UsageError(f"Unknown reach {reach!r}. Known: {', '.join(REACHES)}.")
     table, known = pilot.scores, tuple(components)
@@ -194,10 +196,22 @@ def plan_from_sd(
     sd: float, *, effect: float, power: float = 0.8, alpha: float = 0.05, models: int = 2, tasks: int = 1
 ) -> DesignPlan:
     """Plan without a pilot, from an assumed standard deviation of seed-wise differences."""
-    m = max(models * (models - 1) // 2, 1)
+    _check(effect)
+    if not 0 < sd < math.inf:
+        raise UsageError(f"sd={sd:g} is out of range; give the spread of seed-wise differences, a number above 0.")
+    if not 2 <= models <= MOST_MODELS:
+        raise UsageError(f"models={models} is out of range; a comparison has from 2 to {MOST_MODELS:,} models.")
+    if not 1 <= tasks <= MAX:
+        raise UsageError(f"tasks={tasks} is out of range; give from 1 to {MAX:,} tasks.")
+    m = models * (models - 1) // 2
     seeds = seeds_needed(effect, sd, alpha=alpha / m, power=power, max_n=MAX)
     row = TaskPlan("each task", m, 0, sd, seeds, None, seeds, math.nan)
     return DesignPlan(effect, power, alpha, (row,), models, tasks, critical_difference(models, tasks), None, math.nan)
+
+
+def _check(effect: float) -> None:
+    if not 0 < effect < math.inf:
+        raise UsageError(f"effect={effect:g} is out of range; give the difference that matters, a number above 0.")
 
 
 def critical_difference(models: int, tasks: int) -> float:

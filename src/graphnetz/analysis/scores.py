@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,15 +13,8 @@ from graphnetz._core.grouping import grouped
 from graphnetz.metrics import label_of, lookup
 from graphnetz.records import CellResult, ScoreTable
 from graphnetz.records.analysis import Histories
+from graphnetz.records.cells import public_error as public_error
 from graphnetz.records.task_info import TaskInfo
-
-_PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.+@ -]*[\w.+@-])+[/\\]([\w.+@-]+)")
-
-
-def public_error(result: CellResult) -> str:
-    """First line of a cell's error, with folders cut off: reports travel, machines do not."""
-    line = next((text.strip() for text in result.error.splitlines() if text.strip()), "")
-    return _PATH.sub(r"\1", line) or f"the cell ended as {result.status}"
 
 
 def model_names(histories: Histories, given: Sequence[str]) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from graphnetz.audit.checks import PARTS, Found, Inspected, arcs, check
+from graphnetz.audit.checks import PARTS, Found, Inspected, check
 from graphnetz.audit.labels import likely_columns
+from graphnetz.tasktypes.overlap import arcs
 from graphnetz.tasktypes.packing import PackedGraphs
 
 SOLVED = 0.90

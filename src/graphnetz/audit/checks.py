@@ -237,14 +237,3 @@ def check(name: str) -> Callable[[Callable[[Inspected], Found]], Check]:
         return run
 
     return decorate
-
-
-def arcs(packed: PackedGraphs) -> np.ndarray:
-    """Both ends of every arc, numbered through all graphs."""
-    shift = np.repeat(packed.node_ptr.numpy()[:-1], np.diff(packed.edge_ptr.numpy()))
-    return np.asarray(packed.edge_index.numpy() + shift)
-
-
-def percent(share: float) -> str:
-    """Share as words: ``12 %``, ``0.4 %``."""
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from graphnetz.audit.checks import Found, Inspected, check, percent
+from graphnetz.audit.checks import Found, Inspected, check
+from graphnetz.tasktypes.overlap import percent
 
 GIVEN_AWAY = 0.99
 ONE_SIDED = 0.80

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphnetz.audit.checks import PARTS, Found, Inspected, arcs, check, percent
+from graphnetz.audit.checks import PARTS, Found, Inspected, check
+from graphnetz.tasktypes.overlap import (
+    SOME,
+    equal_graphs,
+    equal_words,
+    pair_codes,
+    percent,
+    positive_codes,
+    repeated,
+)
 from graphnetz.tasktypes.packing import PackedGraphs
 
-SOME, MANY = 0.01, 0.20
-"""Shares of test examples from which an overlap is named, and from which it is called a leak."""
+MANY = 0.20
+"""Share of test examples from which copies in training are called a leak, not a warning."""
 
 NAMES = 0.9
 """Share of distinct rows from which features are as good as names."""
@@ -32,21 +41,7 @@ def shared_examples(seen: Inspected) -> Found:
 
 
 def _codes(seen: Inspected, part: str) -> np.ndarray:
-    split = seen.split
-    if not seen.is_pairs:
-        return np.asarray(split.part(part))
-    pairs = split.part(part)
-    chosen = np.asarray(pairs.label) > 0.5
-    return _pair_codes(
-        seen, pairs.index.numpy()[:, chosen], None if pairs.relation is None else pairs.relation.numpy()[chosen]
-    )
-
-
-def _pair_codes(seen: Inspected, ends: np.ndarray, relation: np.ndarray | None) -> np.ndarray:
-    nodes = int(seen.split.data.num_nodes)
-    if relation is None:  # decoders are symmetric: the pair counts, not the arc
-        return np.asarray(np.minimum(*ends).astype(np.int64) * nodes + np.maximum(*ends))
-    return np.asarray((relation.astype(np.int64) * nodes + ends[0]) * nodes + ends[1])
+    return positive_codes(seen.split, part) if seen.is_pairs else np.asarray(seen.split.part(part))
 
 
 @check("held_out_edges")
@@ -54,18 +49,8 @@ def held_out_edges(seen: Inspected) -> Found:
     """Held-out edges among the edges that models pass messages over."""
     if not seen.is_pairs:
         return
-    data = seen.split.data
-    edges = data.edge_index.numpy()
-    kinds = data.edge_type.numpy() if seen.split.dims.num_relations is not None else None
-    visible = _pair_codes(seen, edges, kinds)
-    for part, words in (("test", "test"), ("val", "validation")):
-        share = float(np.isin(_codes(seen, part), visible).mean())
-        if share > 0:
-            text = (
-                f"{percent(share)} of the {words} edges are edges that models pass messages over: the answer is in the "
-                "graph."
-            )
-            yield "leak", text, share
+    for text, share in repeated(seen.split):
+        yield "leak", text, share
 
 
 @check("reverse_pairs")
@@ -75,8 +60,8 @@ def reverse_pairs(seen: Inspected) -> Found:
         return
     pairs = seen.split.test
     ends = pairs.index.numpy()[:, np.asarray(pairs.label) > 0.5]
-    visible = np.unique(_pair_codes(seen, seen.split.data.edge_index.numpy(), None))
-    share = float(np.isin(_pair_codes(seen, ends, None), visible).mean())
+    visible = np.unique(pair_codes(seen.split, seen.split.data.edge_index.numpy(), None))
+    share = float(np.isin(pair_codes(seen.split, ends, None), visible).mean())
     text = (
         f"The ends of {percent(share)} of the test triples are joined in training by another relation or the other "
         "way round: a rule that copies neighbours answers them (Toutanova and Chen 2015)."
@@ -111,43 +96,7 @@ def _row_codes(x: np.ndarray) -> tuple[np.ndarray, int]:
 @check("duplicate_graphs")
 def duplicate_graphs(seen: Inspected) -> Found:
     """Test graphs that the Weisfeiler-Leman hash cannot tell from a training graph, features included."""
-    packed = seen.packed
-    if packed is None:
+    if seen.packed is None:
         return
-    hashes = wl_hashes(packed)
-    train, test = hashes[np.asarray(seen.split.train)], hashes[np.asarray(seen.split.test)]
-    share = float(np.isin(test, train).mean())
-    text = f"{percent(share)} of the test graphs equal a training graph, by Weisfeiler-Leman hash with features."
-    yield from _graded(share, text)
-
-
-def wl_hashes(packed: PackedGraphs, *, rounds: int = 4) -> np.ndarray:
-    """One 64-bit Weisfeiler-Leman hash per graph: isomorphic graphs (features and edge attributes included) agree."""
-    sizes, edges = np.diff(packed.node_ptr.numpy()), np.diff(packed.edge_ptr.numpy())
-    source, target = arcs(packed)
-    colour = _mix(_hash_rows(packed.node["x"].numpy()))
-    attr = packed.edge.get("edge_attr")
-    label = np.zeros(source.size, dtype=np.uint64) if attr is None else _hash_rows(attr.numpy())
-    for _ in range(rounds):
-        gathered = np.zeros(len(colour), dtype=np.uint64)
-        np.add.at(gathered, target, _mix(colour[source] ^ _mix(label)))
-        colour = _mix(_mix(colour) * np.uint64(3) + gathered)
-    whole = np.zeros(sizes.size, dtype=np.uint64)
-    np.add.at(whole, np.repeat(np.arange(sizes.size), sizes), _mix(colour))
-    return _mix(whole + sizes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + edges.astype(np.uint64))
-
-
-def _hash_rows(rows: np.ndarray) -> np.ndarray:
-    """One 64-bit number per row of values."""
-    values = np.ascontiguousarray(rows.reshape(len(rows), -1).astype(np.float64) + 0.0).view(np.uint64)
-    code = np.full(len(rows), 0x243F6A8885A308D3, dtype=np.uint64)
-    for column in values.T:
-        code = _mix(code * np.uint64(31) + column)
-    return code
-
-
-def _mix(x: np.ndarray) -> np.ndarray:
-    """Scramble the bits (the finaliser of splitmix64, Steele, Lea and Flood 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
+    share = equal_graphs(seen.split)
+    yield from _graded(share, equal_words(share))

@@ -6,13 +6,16 @@ import json
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from contextlib import suppress
+from typing import Annotated, Any, TextIO
 
 import typer
 
 from graphnetz import __version__
 from graphnetz._core.errors import GraphnetzError
+from graphnetz._core.text import printable, shorten
 
 OK, FAILED_CELLS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -43,7 +46,7 @@ def root(
 
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
-    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs, select  # noqa: F401
+    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs, select, verify  # noqa: F401
 
 
 DEFAULTS = {
@@ -67,11 +70,11 @@ def with_aliases(arguments: list[str]) -> list[str]:
 def run_app(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; users see sentences, not tracebacks."""
     load_commands()
+    shown, warnings.showwarning = warnings.showwarning, _show_warning
     try:
-        code = app(args=with_aliases(list(sys.argv[1:] if arguments is None else arguments)), standalone_mode=False)
-        if code == INTERRUPTED:  # newer versions of typer turn Ctrl-C into this value
-            say(resume_hint())
-        return int(code or OK)
+        code = _call(arguments)
+        sys.stdout.flush()  # a full disk behind a pipe shows here, not after the last line
+        return code
     except typer.Exit as error:
         return int(error.exit_code)
     except GraphnetzError as error:
@@ -80,42 +83,102 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         say(resume_hint())
         return INTERRUPTED
+    except MemoryError as error:
+        say(
+            f"There is not enough memory for this ({error or 'none left'}). Ask for less, take fewer workers, or use a "
+            f"larger machine. {kept()}".rstrip()
+        )
+        return WRONG_USAGE
     except BrokenPipeError:  # the reader of our output went away: not an error of ours
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return OK
+    except OSError as error:
+        _drop_output()
+        say(_about_files(error))
+        return WRONG_USAGE
     except Exception as error:
         # Parser errors come from click or from typer's own copy of it, depending on the version: both can
         # format themselves. Anything else is a fault of ours and keeps its traceback.
         if not hasattr(error, "format_message"):
+            error.add_note(FAULT)
             raise
         say(f"{error.format_message()} See 'graphnetz --help'.")
         return WRONG_USAGE
+    finally:
+        warnings.showwarning = shown
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+    line: str | None = None,
+) -> None:  # fmt: skip
+    """Warnings of ours are sentences; those of others keep the line that they come from."""
+    if category.__module__.startswith("graphnetz."):
+        say(str(message))
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
+
+
+FAULT = (
+    "This is a fault of graphnetz, not of what you gave it: no bad input should end in a traceback. Please report the "
+    "lines above, with the command, the version (graphnetz --version) and the smallest input that shows it."
+)
+
+
+def _call(arguments: Sequence[str] | None) -> int:
+    code = app(args=with_aliases(list(sys.argv[1:] if arguments is None else arguments)), standalone_mode=False)
+    if code == INTERRUPTED:  # newer versions of typer turn Ctrl-C into this value
+        say(resume_hint())
+    return int(code or OK)
+
+
+def _drop_output() -> None:
+    """Let what is left of the output go nowhere: the interpreter would try to write it again at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _about_files(error: OSError) -> str:
+    """Return a sentence about a file that cannot be read or written."""
+    what = "the output" if error.filename is None else repr(shorten(os.fsdecode(error.filename), 80))
+    return f"Cannot read or write {what}: {error.strerror or error}. Check the name, the disk and who may use it."
 
 
 _current_folder: list[str] = []
 
 
-def remember_folder(folder: str) -> None:
-    """Note the run folder, so that an interruption can say how to go on."""
-    _current_folder[:] = [folder]
+def remember_folder(folder: str, options: Sequence[str] = ()) -> None:
+    """Note the run folder and the options it needs again, so that an interruption can say how to go on."""
+    _current_folder[:] = [folder, *options]
 
 
 def resume_hint() -> str:
     """Return the sentence printed after Ctrl-C."""
+    return f"Interrupted. {kept()}".rstrip()
+
+
+def kept() -> str:
+    """Say how to go on with the run of this process, where there is one."""
     if not _current_folder:
-        return "Interrupted."
-    return f"Interrupted. Finished cells are kept; go on with: graphnetz resume {shlex.quote(_current_folder[0])}"
+        return ""
+    return f"Finished cells are kept; go on with: graphnetz resume {shlex.join(_current_folder)}"
 
 
 def answer(as_json: bool, data: Callable[[], Any], words: Callable[[], object]) -> int:
     """Print ``data`` as JSON where it was asked for, else let ``words`` print; every command answers in both forms."""
     if as_json:
-        print(json.dumps(data(), indent=1))
+        put(json.dumps(data(), indent=1))
     else:
         words()
     return OK
 
 
-def say(text: str) -> None:
-    """Print to standard error."""
-    print(text, file=sys.stderr, flush=True)
+def put(text: object = "", *, end: str = "\n", flush: bool = False) -> None:
+    """Print a result; nothing in it reaches the terminal as an escape sequence, and no password is shown."""
+    print(printable(text), end=end, flush=flush)
+
+
+def say(text: object) -> None:
+    """Print to standard error, as `put` does."""
+    with suppress(OSError):  # a full device behind standard error must not hide how the command ended
+        print(printable(text), file=sys.stderr, flush=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphnetz.cli.app import OK, app, say
+from graphnetz.cli.app import OK, app, put, say
 
 cluster = typer.Typer(help="Run on a cluster.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(cluster, name="cluster")
@@ -39,7 +39,7 @@ def slurm(
         account=account, job_name=job_name, setup=setup or (), port=port, patience=patience,
     )  # fmt: skip
     if out is None:
-        print(script, end="")
+        put(script, end="")
     else:
         from graphnetz._core.paths import write_file
 

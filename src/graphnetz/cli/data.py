@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 
 @app.command()
@@ -34,14 +34,14 @@ def mirror(
 
     made = make_mirror(names or [], to)
     if as_json:
-        print(json.dumps([dataclasses.asdict(item) for item in made], indent=1))
+        put(json.dumps([dataclasses.asdict(item) for item in made], indent=1))
     for item in made:
         if item.error:
             say(f"{item.name}: {item.error}")
         elif not as_json:
-            print(f"{item.name}: {_content(item)}")
+            put(f"{item.name}: {_content(item)}")
     if not as_json and any(item.files for item in made):
-        print(f"Use it with --mirror {to} or GRAPHNETZ_MIRROR={to}")
+        put(f"Use it with --mirror {to} or GRAPHNETZ_MIRROR={to}")
     return FAILED_CELLS if any(item.error for item in made) else OK
 
 
@@ -71,9 +71,9 @@ def check_cards(names: list[str], *, mirror: str | None, root: str, download: bo
         found.append(check)
         if not as_json:
             detail = "; ".join(check.differences) or check.message or _size(check.found)
-            print(f"[{check.status}] {name}: {detail}", flush=True)
+            put(f"[{check.status}] {name}: {detail}", flush=True)
     if as_json:
-        print(json.dumps([dataclasses.asdict(check) for check in found], indent=1))
+        put(json.dumps([dataclasses.asdict(check) for check in found], indent=1))
     bad = {"differs", "failed"} | ({"unavailable"} if names else set())
     return FAILED_CELLS if any(check.status in bad for check in found) else OK
 
@@ -90,14 +90,14 @@ def published(
 ) -> int:
     """Print a run's numbers beside the published ones of its suite."""
     from graphnetz.analysis.published import beside
+    from graphnetz.cli.load import load_report
     from graphnetz.cli.show import print_beside
     from graphnetz.datasets import SUITES
-    from graphnetz.report import BenchmarkReport
 
     path = folder / "results.json"
     if not path.is_file():
         raise UsageError(f"{str(folder)!r} holds no results.json. Give the folder of an earlier 'graphnetz run'.")
-    report = BenchmarkReport.from_json(path.read_text(encoding="utf-8"))
+    report = load_report(folder)
     name = suite or report.config.get("suite") or "cross-category"
     if SUITES[name].published is None:
         raise UsageError(f"Nothing is published about the suite {name!r}. Name another with --suite.")

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from graphnetz._core.errors import GraphnetzError, UsageError
-from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
+from graphnetz._core.text import clean
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 
 @app.command()
@@ -49,27 +50,27 @@ def plan(
 def _print_plan(made: Any) -> None:
     from graphnetz.engine.progress import clock
 
-    print(f"To detect {made.effect:g} with probability {made.power:g} at {made.alpha:g} after Holm within each task:")
+    put(f"To detect {made.effect:g} with probability {made.power:g} at {made.alpha:g} after Holm within each task:")
     for row in made.tasks:
         time = row.seconds_per_seed * row.seeds if row.seeds else math.nan
         typical = f"; typical pair: {row.seeds_typical:,}" if row.seeds_typical else ""
         cost = f"; {clock(time)}" if math.isfinite(time) else ""
-        print(f"{row.task[:28]:28} {_REACHED[row.reach]:16} {row.said(made.effect, made.power)}{typical}{cost}")
-    print("Numbers are for the two models with the widest spread, ranges for its 95 % interval.")
+        put(f"{clean(row.task)[:28]:28} {_REACHED[row.reach]:16} {row.said(made.effect, made.power)}{typical}{cost}")
+    put("Numbers are for the two models with the widest spread, ranges for its 95 % interval.")
     if made.seconds:
-        print(f"One core: about {clock(made.seconds)} ({made.seconds / 3600:.2f} hours).")
+        put(f"One core: about {clock(made.seconds)} ({made.seconds / 3600:.2f} hours).")
     if math.isfinite(made.critical_difference):
         of = f"{made.models} models, {made.n_tasks} tasks"
-        print(f"Critical difference of mean ranks: {made.critical_difference:.2f} ({of}).")
+        put(f"Critical difference of mean ranks: {made.critical_difference:.2f} ({of}).")
     if made.tasks_needed:
         high = f"{made.tasks_high:,}" if made.tasks_high else "more than 10,000"
-        print(
+        put(
             f"Other tasks: {made.tasks_needed:,} tasks ({made.tasks_low:,} to {high}) would detect a difference of "
             f"{made.effect:g} with {100 * made.power:g} % probability (critical difference then "
             f"{made.critical_difference_then:.2f})."
         )
     elif made.reach == "tasks":
-        print("Other tasks: the pilot needs at least 3 tasks whose scores are shares and whose differences vary.")
+        put("Other tasks: the pilot needs at least 3 tasks whose scores are shares and whose differences vary.")
 
 
 _REACHED = {
@@ -103,16 +104,17 @@ def reproduce(
 def _print_reproduced(found: list[Any], tolerance: float) -> None:
     for row in found:
         if row.verdict != "exact":
-            gap = f"difference {row.difference:.3g}" if math.isfinite(row.difference) else row.reason
-            say(f"{row.verdict}: {row.task} / {row.model} / seed {row.seed}: {gap}")
+            gap = f"{row.metric}: difference {row.difference:.3g}" if math.isfinite(row.difference) else row.reason
+            gap += f" ({row.reason})" if row.difference == 0 else ""
+            say(clean(f"{row.verdict}: {row.task} / {row.model} / seed {row.seed}: {gap}"))
     count = {name: sum(row.verdict == name for row in found) for name in ("exact", "close", "differs", "not run")}
-    print(
+    put(
         f"{len(found)} cells: {count['exact']} agree to the last bit, {count['close']} within {tolerance:g}, "
         f"{count['differs']} differ, {count['not run']} could not be run."
     )
     worst = max((row.difference for row in found if math.isfinite(row.difference)), default=math.nan)
     if math.isfinite(worst):
-        print(f"Largest difference: {worst:.3g}.")
+        put(f"Largest difference: {worst:.3g}.")
 
 
 def audit_tasks(names: list[str], *, root: str, mirror: str | None, out: Path | None, as_json: bool) -> int:
@@ -124,7 +126,7 @@ def audit_tasks(names: list[str], *, root: str, mirror: str | None, out: Path | 
     findings = [item for name in names for item in audit(name, root=root)]
     lines = [f"[{item.level}] {item.task}: {item.check}: {item.message}" for item in findings]
     nothing = f"No check found anything on {', '.join(names)}."
-    answer(as_json, lambda: list(map(dataclasses.asdict, findings)), lambda: print("\n".join(lines) or nothing))
+    answer(as_json, lambda: list(map(dataclasses.asdict, findings)), lambda: put("\n".join(lines) or nothing))
     if out is not None:
         from graphnetz.report.sections import write_section
 

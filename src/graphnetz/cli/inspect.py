@@ -17,7 +17,8 @@ import typer
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.registry import PluginWarning, Registry
-from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
+from graphnetz._core.text import clean
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 
 @app.command()
@@ -64,28 +65,32 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Show how far a run is, from another terminal."""
+    from graphnetz._core.paths import refuse_links
+    from graphnetz._core.readers import from_others
+    from graphnetz.cli.load import DAMAGED
     from graphnetz.engine.progress import Estimator, clock
     from graphnetz.engine.store import Store
 
-    with Store.open(folder, readonly=True) as store:
-        counts = dict(store.counts())
+    refuse_links(folder)
+    with from_others(f"The store of {str(folder)!r}", DAMAGED), Store.open(folder, readonly=True) as store:
+        counts = {str(name): count for name, count in store.counts().items()}
         running = store.running()
         recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}
         every = list(store.cells())
         missing = set(store.missing([cell.key for cell in every]))
     left = Estimator([cell for cell in every if cell.key in missing], recorded).seconds(max(len(running), 1))
     if as_json:
-        print(
+        put(
             json.dumps(
                 {"counts": counts, "running": len(running), "seconds_left": None if left != left else round(left, 1)}
             )
         )
         return OK
-    print(", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "no cells planned")
+    put(", ".join(f"{count} {clean(name)}" for name, count in sorted(counts.items())) or "no cells planned")
     for task, model, seed, _owner, _lease in running:
-        print(f"running: {task} / {model} / seed {seed}")
+        put(f"running: {clean(task)} / {clean(model)} / seed {seed}")
     if missing:
-        print(
+        put(
             f"about {clock(left)} left"
             if running
             else f"not running; go on with: graphnetz resume {shlex.quote(str(folder))}"
@@ -186,14 +191,10 @@ def list_(
     if what and chosen not in LISTS:
         raise unknown_name("list", what, LISTS)
     rows = LISTS[chosen]() if what else _overview()
-    from rich.console import Console
-
-    from graphnetz.cli.show import print_table
+    from graphnetz.cli.show import SafeConsole, print_table
 
     columns, table = list(rows[0]) if rows else [], [list(row.values()) for row in rows]
-    return answer(
-        as_json, lambda: rows, lambda: print_table(Console(highlight=False, markup=False, emoji=False), columns, table)
-    )
+    return answer(as_json, lambda: rows, lambda: print_table(SafeConsole(), columns, table))
 
 
 @app.command()
@@ -228,5 +229,5 @@ def doctor(
 
     found = checks()
     lines = [f"[{row['state']}] {row['what']}: {row['detail']}" for row in found]
-    answer(as_json, lambda: found, lambda: print("\n".join(lines)))
+    answer(as_json, lambda: found, lambda: put("\n".join(lines)))
     return OK if all(row["state"] != "fail" for row in found) else FAILED_CELLS

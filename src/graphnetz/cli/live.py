@@ -6,13 +6,17 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from graphnetz._core.errors import GraphnetzError
-from graphnetz.cli.load import live_report, load_report
+from graphnetz._core.paths import refuse_links
+from graphnetz._core.readers import from_others
+from graphnetz._core.text import printable
+from graphnetz.cli.load import DAMAGED, live_report, load_report
 
 HOST = "127.0.0.1"
 EVERY = 10.0
@@ -32,8 +36,12 @@ class Live:
         """Counts by status, cells in work, and whether all are done."""
         from graphnetz.engine.store import Store
 
-        with Store.open(self.folder, readonly=True) as store:
-            counts = dict(store.counts())
+        refuse_links(self.folder)
+        with (
+            from_others(f"The store of {str(self.folder)!r}", DAMAGED),
+            Store.open(self.folder, readonly=True) as store,
+        ):
+            counts = {str(name): count for name, count in store.counts().items()}
             running = [f"{task} / {model} / seed {seed}" for task, model, seed, _, _ in store.running()]
         total = sum(counts.values())
         left = counts.get("pending", 0) + counts.get("running", 0)
@@ -95,7 +103,8 @@ def make_server(folder: Path, port: int) -> ThreadingHTTPServer:
             try:
                 data = make()
             except GraphnetzError as error:
-                return self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", f"{error}\n".encode(), body=body)
+                words = f"{printable(error)}\n".encode()
+                return self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain; charset=utf-8", words, body=body)
             return self._send(HTTPStatus.OK, kind, data, body=body)
 
         def _send(self, status: HTTPStatus, kind: str, data: bytes, *, body: bool) -> None:
@@ -109,6 +118,11 @@ def make_server(folder: Path, port: int) -> ThreadingHTTPServer:
             self.end_headers()
             if body:
                 self.wfile.write(data)
+
+        def handle(self) -> None:
+            """Answer; a browser that closes early is no error of ours."""
+            with suppress(ConnectionError, TimeoutError):
+                super().handle()
 
         def log_message(self, format: str, *args: Any) -> None:
             """Requests are not logged: the terminal belongs to the user."""

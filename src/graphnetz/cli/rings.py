@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import OK, app
+from graphnetz.cli.app import OK, app, put
 
 rings_app = typer.Typer(
     help="Is this dataset fit to judge models? (RINGS: Coupette et al., 2025)",
@@ -74,16 +74,15 @@ def separability(
     as_json: AsJson = False,
 ) -> int:
     """Do perturbed versions of a dataset perform differently? From scores trained anywhere."""
-    import pandas as pd
-
+    from graphnetz._core.readers import read_csv
+    from graphnetz.report.from_scores import numbers
     from graphnetz.rings import separability as test
 
-    if not scores.exists():
-        raise UsageError(f"There is no file {str(scores)!r}.")
-    frame = pd.read_csv(scores)
+    frame = read_csv(scores, text=("mode",))
     missing = {"mode", "score"} - set(frame.columns)
     if missing:
         raise UsageError(f"{str(scores)!r} lacks the columns {sorted(missing)}. It needs mode and score.")
+    frame["score"] = numbers(frame, "score")
     runs = {str(mode): group["score"].to_numpy() for mode, group in frame.groupby("mode", sort=False)}
     result = test(runs, alpha=alpha, statistic=statistic, greater_is_better=not lower_is_better)  # type: ignore[arg-type]
     _print({"relation": result.relation, "notes": list(result.notes)}, as_json, [result.relation, *result.notes])
@@ -155,4 +154,4 @@ def _beside_paper(result: Any, rows: dict[str, Any]) -> list[str]:
 
 
 def _print(rows: dict[str, Any], as_json: bool, lines: list[str]) -> None:
-    print(json.dumps(rows, indent=1, default=str) if as_json else "\n".join(lines))
+    put(json.dumps(rows, indent=1, default=str) if as_json else "\n".join(lines))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.text import clean
 from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, remember_folder, say
 from graphnetz.cli.settings import KEY, SettingsCommand
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+
+
+_AGAIN = "; the folder's own is not obeyed, it may be a stranger's."
 
 
 @app.command(cls=SettingsCommand)
@@ -53,17 +58,29 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="The run folder.")],
     retry_failed: RetryFailed = False,
     workers: Annotated[int | None, typer.Option(help="Cells at a time.")] = None,
+    mirror: Annotated[
+        str | None, typer.Option(help=f"Folder or URL asked for datasets before the network{_AGAIN}")
+    ] = None,
+    root: Annotated[str | None, typer.Option(help=f"Where datasets are kept{_AGAIN}")] = None,
+    backend: Annotated[str | None, typer.Option(help=f"Executor: local, serial or ray{_AGAIN}")] = None,
+    address: Annotated[str | None, typer.Option(help=f"Address of a Ray cluster{_AGAIN}")] = None,
+    gpus: Annotated[float | None, typer.Option(help=f"Graphics processors per cell on Ray{_AGAIN}")] = None,
+    log: Annotated[list[str] | None, typer.Option(help=f"Also log cells to a tracker{_AGAIN}")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
     """Go on with a run: only missing cells are trained."""
-    from graphnetz.records.config import load_config
+    from graphnetz._core.paths import refuse_links
+    from graphnetz.records.config import resumed_config
 
-    path = folder / "config.toml"
-    if not path.exists():
+    if not (folder / "config.toml").exists():
         _refuse_merged(folder)
         raise UsageError(f"{str(folder)!r} holds no config.toml. Give the folder of an earlier 'graphnetz run'.")
-    chosen = load_config(path, {"workers": workers, "out": str(folder)})
+    refuse_links(folder)
+    again = {"mirror": mirror, "root": root, "backend": backend, "address": address, "gpus": gpus, "log": log}
+    chosen, left = resumed_config(folder, again | {"workers": workers, "out": str(folder)})
+    if left:
+        say(f"Not taken from the folder's config.toml: {shlex.join(left)}. Repeat it after 'resume' if it is yours.")
     return _run(chosen, retry_failed=retry_failed, strict_env=False, as_json=as_json, quiet=quiet)
 
 
@@ -87,7 +104,7 @@ def _run(config: RunConfig, *, retry_failed: bool, strict_env: bool, as_json: bo
     from graphnetz.engine.run import run as train
 
     folder = config.folder()
-    remember_folder(str(folder))
+    remember_folder(str(folder), config.to_repeat())
     chosen = resolve(config.model_copy(update={"out": str(folder)}))
     report = train(chosen, verbose=not quiet, retry_failed=retry_failed, strict_env=strict_env)
     answer(as_json, lambda: json.loads(report.to_json()), lambda: print_report(report, folder))
@@ -95,7 +112,7 @@ def _run(config: RunConfig, *, retry_failed: bool, strict_env: bool, as_json: bo
         print_beside(report, config.suite)
     failed = [result for result in report.results if not result.ok]
     for result in failed[:20]:
-        say(f"{result.status}: {result.task} / {result.model} / seed {result.seed}: {result.error}")
+        say(clean(f"{result.status}: {result.task} / {result.model} / seed {result.seed}: {result.error}"))
     if len(failed) > 20:
         say(f"... and {len(failed) - 20} more failed cells, listed in {folder / 'report.html'}")
     return FAILED_CELLS if failed else OK

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, say
+from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 if TYPE_CHECKING:
+    from graphnetz.engine.store import Store
+    from graphnetz.records import Section
     from graphnetz.report import BenchmarkReport
     from graphnetz.report.compare_runs import RunComparison
 
@@ -53,17 +57,17 @@ def _print_comparison(found: RunComparison) -> None:
             low, high = (number(bound, signed=True) for bound in (c.sim_low, c.sim_high))
             span = f" [{low}, {high}]" if c.sim_low == c.sim_low else ""
             rows.append((
-                shorten(c.task, 40), shorten(c.model, 40), c.metric, str(c.n), number(c.first), number(c.second),
+                shorten(c.task, 40), shorten(c.model, 40), clean(c.metric), str(c.n), number(c.first), number(c.second),
                 number(c.diff, signed=True) + span, p_value(c.p_holm), c.verdict,
             ))  # fmt: skip
         print_table(console, columns, rows)
     for why in dict.fromkeys(c.reason for c in moved if c.reason):
         tasks = ", ".join(dict.fromkeys(f"{clean(c.task)} / {clean(c.model)}" for c in moved if c.reason == why))
-        console.print(f"{tasks}: {why}")
+        console.print(f"{tasks}: {clean(why)}")
     for task, why in found.incomparable:
         console.print(f"not compared: {clean(task)}, because {clean(why)}")
     for what, name in found.only:
-        console.print(f"{what}: {clean(name)}")
+        console.print(f"{clean(what)}: {clean(name)}")
     for key, old, new in found.settings:
         console.print(f"setting {clean(key)}: {clean(old)} -> {clean(new)}")
 
@@ -80,11 +84,18 @@ def merge(
 
     _new_folder(out)
     merged = merge_reports(_reports(runs), names=_labels(runs))
-    _merge_stores([run for run in runs if (run / "store.sqlite").is_file()], out)
-    _keep_settings(runs, out)
-    merged.write(out)
+    stored = [run for run in runs if (run / "store.sqlite").is_file()]
+    # A store beside a report must hold all of its cells; without some of them it would contradict it.
+    with _merged_store(stored if len(stored) == len(runs) else [], out) as store:
+        _keep_settings(runs, out)
+        if store is not None:
+            store.publish([result.key for result in merged.results], done=False)
+        merged.write(out)
+        if store is not None:
+            store.publish([result.key for result in merged.results], done=True)
+            store.checkpoint_to_one_file()
     if as_json:
-        print(merged.to_json(histories=False), end="")
+        put(merged.to_json(histories=False), end="")
     else:
         print_report(merged, out)
     return OK
@@ -101,31 +112,39 @@ def _keep_settings(runs: list[Path], out: Path) -> None:
             write_file(out / "parts" / f"{slug(label)}.toml", text)
 
 
-def _merge_stores(runs: list[Path], out: Path) -> None:
+@contextmanager
+def _merged_store(runs: list[Path], out: Path) -> Iterator[Store | None]:
+    """One store with the cells of all runs; where one failed and another did not, with the one that did not."""
     from graphnetz.engine.store import Store
 
     if not runs:
+        yield None
         return
     with Store.create(out) as target:
+        for ok in (True, False):
+            for run in runs:
+                with Store.open(run, readonly=True) as source:
+                    target.plan(source.cells())
+                    target.adopt(result for result in source.results() if result.ok == ok)
         for run in runs:
             with Store.open(run, readonly=True) as source:
-                target.plan(source.cells())
-                target.adopt(source.results())
                 for key, body in source.read_environments().items():
                     target.write_environment(key, body)
                 for section in source.read_sections():
                     target.write_section(section)
-        target.checkpoint_to_one_file()
+        yield target
 
 
 @app.command()
 def leaderboard(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders, results.json files or CSV files of scores.")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Bundles, run folders, results.json files or CSV files of scores.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the site.")] = Path("site"),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "Leaderboard",
     as_json: Annotated[bool, typer.Option("--json", help="Print the places as JSON.")] = False,
 ) -> int:
-    """Write a static page of many runs: places as intervals and groups that cannot be told apart."""
+    """Write a static page of many runs: places as intervals, groups that cannot be told apart, who was verified."""
     from graphnetz._core.paths import write_file
     from graphnetz._core.text import shorten
     from graphnetz.analysis.standings import standings_section
@@ -135,15 +154,24 @@ def leaderboard(
     from graphnetz.report.pagedata import build_page
     from graphnetz.report.tables import csv_text
 
-    merged = merge_reports(_reports(runs), names=_labels(runs), rename=True)
-    merged.config["title"] = title
-    found = merged.analysis.places
-    across = merged.analysis.rank_sets
+    with ExitStack() as stack:  # predictions of bundles are read while the analysis is made
+        reports = _reports(runs, stack)
+        merged = merge_reports(reports, names=_labels(runs), rename=True)
+        merged.config["title"] = title
+        states = _verified(runs)
+        checked = _checked_pairs(reports, _labels(runs), states)
+        found, across = merged.analysis.places, merged.analysis.rank_sets
     places = [(m, across.mean_ranks[i], across.low[i], across.high[i], across.missing[i])
               for i, m in enumerate(across.models)]  # fmt: skip
-    merged.sections = [standings_section(found, merged.scores.tasks, across), *merged.sections]
-    rows = [(p.task, p.model, p.mean, p.low, p.high, p.n, p.first, p.last, p.models) for p in found]
-    columns = ("task", "model", "mean", "ci_low", "ci_high", "n_seeds", "first_place", "last_place", "models")
+    board = standings_section(found, merged.scores.tasks, across)
+    merged.sections = [board, _verified_section(_labels(runs), states), *merged.sections]
+    rows = [
+        (p.task, p.model, p.mean, p.low, p.high, p.n, p.first, p.last, p.models, checked.get((p.task, p.model), NOT))
+        for p in found
+    ]
+    columns = (
+        "task", "model", "mean", "ci_low", "ci_high", "n_seeds", "first_place", "last_place", "models", "verified",
+    )  # fmt: skip
     files = {
         "index.html": render_page(build_page(merged)),
         "leaderboard.csv": csv_text(columns, rows),
@@ -154,11 +182,47 @@ def leaderboard(
         write_file(out / name, text)
     lines = []
     for task in merged.scores.tasks:
-        first = [shorten(p.model, 60) for p in found if p.task == task and p.first == 1]
+        first = [
+            shorten(p.model, 60) + ("" if checked.get((task, p.model), NOT) != NOT else f" ({NOT})")
+            for p in found
+            if p.task == task and p.first == 1
+        ]
         lines.append(f"{shorten(task, 60)}: {', '.join(first)}" + (" (not told apart)" if len(first) > 1 else ""))
     lines += [f"all tasks: {across.text(i)}: {shorten(m, 60)}" for i, m in enumerate(across.models)][:10]
     lines.append(f"Page: {out / 'index.html'}")
-    return answer(as_json, lambda: jsonable([asdict(p) for p in found]), lambda: print("\n".join(lines)))
+    data = [asdict(p) | {"verified": checked.get((p.task, p.model), NOT)} for p in found]
+    return answer(as_json, lambda: jsonable(data), lambda: put("\n".join(lines)))
+
+
+NOT = "not verified"
+
+
+def _verified(runs: list[Path]) -> list[str]:
+    """What is known here of each run: how many of its cells were trained again, or that it was not verified."""
+    from graphnetz.cli.verify import receipt_of
+
+    return [(receipt_of(run) if run.is_file() else "") or NOT for run in runs]
+
+
+def _checked_pairs(reports: list[BenchmarkReport], labels: list[str], states: list[str]) -> dict[tuple[str, str], str]:
+    """State of every (task, model) of the board: verified where all runs that it comes from are."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for report, label, state in zip(reports, labels, states, strict=True):
+        for result in report.results:
+            for name in (result.model, f"{result.model} ({label})"):
+                found.setdefault((result.task, name), set()).add(state)
+    return {pair: NOT if NOT in kinds else "verified" for pair, kinds in found.items()}
+
+
+def _verified_section(labels: list[str], states: list[str]) -> Section:
+    from graphnetz.records import Section, Table
+
+    count = sum(state != NOT for state in states)
+    verdict = f"{count} of {len(states)} runs were verified here before they were listed."
+    note = "Verified: digests hold, metrics follow from the predictions, and a random part was trained again."
+    table = Table(("Run", "State"), tuple(zip(labels, states, strict=True)), note)
+    level = "info" if count == len(states) else "warning"
+    return Section("verified", "Verified runs", verdict, tables=(table,), level=level)
 
 
 @app.command()
@@ -183,10 +247,14 @@ def serve(
     return OK
 
 
-def _reports(runs: list[Path]) -> list[BenchmarkReport]:
+def _reports(runs: list[Path], stack: ExitStack | None = None) -> list[BenchmarkReport]:
     from graphnetz.cli.load import load_report
 
-    return [load_report(run) for run in runs]
+    if stack is None or not any(run.suffix == ".zip" for run in runs):
+        return [load_report(run) for run in runs]
+    from graphnetz.engine.bundle import opened
+
+    return [load_report(stack.enter_context(opened(run))[0] if run.suffix == ".zip" else run) for run in runs]
 
 
 def _labels(runs: list[Path]) -> list[str]:

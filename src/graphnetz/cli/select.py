@@ -13,7 +13,7 @@ import typer
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.plain import jsonable
-from graphnetz.cli.app import answer, app, say
+from graphnetz.cli.app import answer, app, put, say
 
 if TYPE_CHECKING:
     from graphnetz.selection import PerformanceBank, Recommendation
@@ -63,7 +63,7 @@ def recommend_command(
         from graphnetz.selection.verify import verify as train
 
         measured = train(result, verify, seeds=range(seeds), epochs=epochs, workers=workers, out=out, keep=bank)
-    words = (lambda: print(result.to_code(0), end="")) if code else lambda: _show(result, measured, top)
+    words = (lambda: put(result.to_code(0), end="")) if code else lambda: _show(result, measured, top)
     return answer(as_json, lambda: _as_dict(result, measured, top), words)
 
 
@@ -81,7 +81,7 @@ def features(
     values = meta_features(graph, feature_set)
     table = {name: jsonable(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
     lines = [f"{name}\t{'' if value is None else repr(value)}" for name, value in table.items()]
-    return answer(as_json, lambda: table, lambda: print("\n".join(lines)))
+    return answer(as_json, lambda: table, lambda: put("\n".join(lines)))
 
 
 @select_app.command()
@@ -121,13 +121,13 @@ def collect(
     plan = chosen_plan(bank, task_types=tuple(task or TASK_TYPES), files=own, graphs=graphs, propose=propose)
     if dry_run:
         rows = [{"graph": m.graph.name, "configuration": m.configuration.name, "task": m.task_type} for m in plan]
-        return answer(as_json, lambda: rows, lambda: print("\n".join("\t".join(row.values()) for row in rows)))
+        return answer(as_json, lambda: rows, lambda: put("\n".join("\t".join(row.values()) for row in rows)))
     say(f"{len(plan)} measurements to make, {len(bank)} in the bank.")
     effort = Effort(workers, backend, timeout, epochs)
     bank = measure(plan, out, bank=bank, effort=effort, on_chunk=lambda b: say(f"{len(b)} records"))
     summary = {"bank": str(file), "records": len(bank), "graphs": len(bank.graphs), "task_types": list(bank.task_types)}
     words = f"{file}: {len(bank)} records on {len(bank.graphs)} graphs"
-    return answer(as_json, lambda: summary, lambda: print(words))
+    return answer(as_json, lambda: summary, lambda: put(words))
 
 
 @select_app.command("testbed")
@@ -162,10 +162,10 @@ def compare_selectors(
 
 
 def _show_study(item: TestbedStudy) -> None:
-    print(f"\n{item.task}: {item.testbed}, {item.graphs} graphs" + (f" ({item.note})" if item.note else ""))
+    put(f"\n{item.task}: {item.testbed}, {item.graphs} graphs" + (f" ({item.note})" if item.note else ""))
     shown = (item.metric, "95 % interval", "rank", "mrr", "ndcg1", item.metric, "mrr", "ndcg1")
     widths = (6, 15, 6, 6, 6, 9, 6, 6)
-    print(" " * 70 + "published")
+    put(" " * 70 + "published")
     _show_row("selector", "features", shown, widths)
     for line in item.lines:
         paper = (line.published, line.published_mrr, line.published_ndcg1)
@@ -175,12 +175,12 @@ def _show_study(item: TestbedStudy) -> None:
         _show_row(line.selector, line.features, cells, widths)
     for text in (item.interval_note + ".", item.friedman_sentence(), item.sentence()):
         if text:
-            print(text)
+            put(text)
 
 
 def _show_row(selector: str, features: str, cells: Sequence[str], widths: Sequence[int]) -> None:
     row = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-    print(f"{selector:10} {features:14} {row}".rstrip())
+    put(f"{selector:10} {features:14} {row}".rstrip())
 
 
 def _graph(file: Path | None, labels: Path | None) -> Any:
@@ -222,13 +222,13 @@ def _as_dict(result: Recommendation, measured: dict[str, Any], top: int) -> dict
 
 def _show(result: Recommendation, measured: dict[str, Any], top: int) -> None:
     graph = result.graph
-    print(f"{graph.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {result.task_type}")
-    print(f"Predicted {result.metric} with {result.level:.0%} intervals, from {result.known_graphs} known graphs;")
-    print(f"{result.known_configurations} configurations were ranked and none was trained. The order weighs more than")
-    print("the score: it is learned to put the best first, the score is forecast for each one alone.\n")
+    put(f"{graph.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {result.task_type}")
+    put(f"Predicted {result.metric} with {result.level:.0%} intervals, from {result.known_graphs} known graphs;")
+    put(f"{result.known_configurations} configurations were ranked and none was trained. The order weighs more than")
+    put("the score: it is learned to put the best first, the score is forecast for each one alone.\n")
     width = max(len(c.name) for c in result.choices[:top])
-    print(f"{'':>3} {'configuration':{width}} {'score':>6} {'interval':>15} {'seconds':>8}", end="")
-    print(f" {'measured':>18}" if measured else "")
+    put(f"{'':>3} {'configuration':{width}} {'score':>6} {'interval':>15} {'seconds':>8}", end="")
+    put(f" {'measured':>18}" if measured else "")
     for choice in result.choices[:top]:
         seconds = f"{choice.seconds:.2g}" if choice.seconds == choice.seconds else "?"
         span = f"{choice.low:.3f} to {choice.high:.3f}"
@@ -237,11 +237,11 @@ def _show(result: Recommendation, measured: dict[str, Any], top: int) -> None:
         if got:
             spread = f" ± {got['half']:.3f}" if got["half"] is not None else ""
             line += f" {got['mean']:>10.3f}{spread}" if got["mean"] is not None else f" {'failed':>10}"
-        print(line)
-    print("\nResembles (distance 0 the same, 1 the opposite):")
+        put(line)
+    put("\nResembles (distance 0 the same, 1 the opposite):")
     for name, distance in result.nearest:
-        print(f"  {distance:.3f} {name}")
+        put(f"  {distance:.3f} {name}")
     for text in (result.warning, *result.notes):
         if text:
-            print(text)
-    print("\n" + result.to_code(0), end="")
+            put(text)
+    put("\n" + result.to_code(0), end="")

@@ -6,25 +6,51 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphnetz._core.text import shorten
-from graphnetz.cli.app import answer
+from graphnetz._core.text import printable, shorten
+from graphnetz.cli.app import answer, put
 
 if TYPE_CHECKING:
     from graphnetz.records import RunConfig
 
 
-def console_of(width: int) -> Any:
-    """A terminal has its own width, a pipe or a file takes whatever is printed; names are shown as they are."""
+class SafeConsole:
+    """A terminal to print on: names are shown as they are, and nothing in them reaches it as an escape sequence."""
+
+    def __init__(self, **options: Any) -> None:
+        from rich.console import Console
+
+        self._console = Console(highlight=False, markup=False, emoji=False, **options)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a terminal shows what is printed."""
+        return bool(self._console.is_terminal)
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal."""
+        return int(self._console.width)
+
+    def print(self, item: Any, **options: Any) -> None:
+        """Print a text, or a table whose cells `cell` has made safe."""
+        self._console.print(printable(item) if isinstance(item, str) else item, **options)
+
+
+def cell(value: object) -> str:
+    """Return a cell of a table: one line, as a terminal may show it."""
+    return printable(value).replace("\n", " ")
+
+
+def console_of(width: int) -> SafeConsole:
+    """A terminal has its own width, a pipe or a file takes whatever is printed."""
     import sys
 
-    from rich.console import Console
-
     columns = None if sys.stdout.isatty() else max(width, 80)
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=columns)
+    return SafeConsole(soft_wrap=True, width=columns)
 
 
 def print_table(
-    console: Any, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None,
+    console: SafeConsole, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None,
     right: Sequence[str] = (), no_wrap: bool = False,
 ) -> None:  # fmt: skip
     """Print a table without lines; ``right`` names the columns whose ends stand below each other."""
@@ -34,7 +60,7 @@ def print_table(
     for column in columns:
         table.add_column(column, no_wrap=no_wrap, justify="right" if column in right else "left")
     for row in rows:
-        table.add_row(*(str(value) for value in row))
+        table.add_row(*map(cell, row))
     console.print(table)
 
 
@@ -45,23 +71,23 @@ def print_report(report: Any, folder: Path | None) -> None:
     cells = _cells(report)
     if console.is_terminal and console.width < wide:
         for task, row in cells.items():
-            console.print(task, style="bold")
+            console.print(cell(task), style="bold")
             for model, text in row.items():
-                console.print(f"  {model:24} {text}")
+                console.print(f"  {cell(model):24} {text}")
     else:
         from rich.table import Table
 
         table = Table(title="mean ± half-width of the 95 % interval over seeds", title_justify="left")
         table.add_column("task", no_wrap=True)
         for model in report.models:
-            table.add_column(model, justify="right", no_wrap=True)
+            table.add_column(cell(model), justify="right", no_wrap=True)
         for task, row in cells.items():
-            table.add_row(task, *(row[model] for model in report.models))
+            table.add_row(cell(task), *(row[model] for model in report.models))
         console.print(table, width=wide)
     if report.config.get("budgets"):
         console.print(_counts(report))
     for line in report.verdicts():
-        console.print(f"- {shorten(line.about, 60)}: {line!s}")
+        console.print(f"- {shorten(line.about, 60)}: {cell(line)}")
     if folder is not None:
         console.print(f"\nReport: {folder / 'report.html'!s}")
 
@@ -70,7 +96,7 @@ def _counts(report: Any) -> str:
     """Parameters of every model that has any, task by task."""
     rows: dict[str, list[str]] = {}
     for (task, model), count in report.analysis.parameters.items():
-        rows.setdefault(task, []).append(f"{model} {count:,}")
+        rows.setdefault(cell(task), []).append(f"{cell(model)} {count:,}")
     return "\n".join(f"parameters on {task}: {', '.join(models)}" for task, models in rows.items())
 
 
@@ -91,7 +117,7 @@ def print_estimate(config: RunConfig, *, as_json: bool) -> int:
     from graphnetz.engine.cost.estimate import estimate_plan
 
     estimate = estimate_plan(config)
-    answer(as_json, estimate.as_dict, lambda: print(estimate.text()))
+    answer(as_json, estimate.as_dict, lambda: put(estimate.text()))
     estimate.refuse_if_over()
     return 0
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphnetz._core.device import resolve_device
 from graphnetz._core.errors import UnknownNameError, UsageError, unknown_name
 from graphnetz._core.paths import slug
 from graphnetz.analysis.comparisons import known_test
 from graphnetz.datasets import SUITES, find_task, iter_benchmark_tasks, task_from_edges
 from graphnetz.engine.adaptive import seed_rule
+from graphnetz.engine.executors import EXECUTORS
 from graphnetz.engine.plan import Plan, make_plan
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.worker import Workbench
@@ -244,7 +246,9 @@ def _protocols(
         asked |= dict(brought.protocol or {})
     if config.epochs is not None:
         asked["epochs"] = config.epochs
-    asked.setdefault("device", _device(config.device))
+    asked.setdefault("device", config.device)
+    there = "address" in EXECUTORS[config.backend].takes  # what other machines have is found out by them
+    asked["device"] = resolve_device(asked["device"], here=not there)
     dropped = set(asked) | ({"budget"} if config.asks_for_width else set())
     every = {key: value for key, value in suite.protocol.items() if key not in dropped} | asked
     single = {
@@ -252,7 +256,11 @@ def _protocols(
         for name, changes in suite.model_protocol.items()
         if name in specs
     }
-    return every, {name: changes for name, changes in single.items() if changes} | dict(brought.model_protocol)
+    theirs = {name: changes for name, changes in single.items() if changes} | dict(brought.model_protocol)
+    for changes in theirs.values():
+        if "device" in changes:
+            resolve_device(changes["device"], here=not there)
+    return every, theirs
 
 
 @contextmanager
@@ -267,11 +275,3 @@ def mirrored(config: RunConfig) -> Iterator[None]:
         if config.mirror:
             os.environ.pop(MIRROR)
             os.environ.update({} if before is None else {MIRROR: before})
-
-
-def _device(device: str) -> str:
-    if device != "auto":
-        return device
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"

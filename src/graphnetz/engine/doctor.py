@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from graphnetz._core.optional import pip_install
+from graphnetz._core.text import masked
 from graphnetz.engine.identity.environment import environment, environment_key
 
 EXTRAS = {
@@ -42,7 +43,8 @@ def checks() -> list[dict[str, str]]:
     rows.append(_writable(Path.cwd(), "this folder"))
     rows.append(_writable(Path(tempfile.gettempdir()), "temporary folder"))
     mirror = os.environ.get("GRAPHNETZ_MIRROR")
-    rows.append(_row("note", "mirror", mirror or "none (set GRAPHNETZ_MIRROR to a folder or URL to work offline)"))
+    none = "none (set GRAPHNETZ_MIRROR to a folder or URL to work offline)"
+    rows.append(_row("note", "mirror", masked(mirror) if mirror else none))
     return rows
 
 

@@ -13,7 +13,7 @@ from graphnetz.engine.cost.parameters import budgets_of
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.store import Store
 from graphnetz.engine.worker import Workbench
-from graphnetz.records import recorded_protocols
+from graphnetz.records import Section, Table, recorded_protocols
 from graphnetz.records.kept import Kept, examples_file, pack_examples
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.sections import combine, read_sections
@@ -23,6 +23,18 @@ CURVES_UP_TO = 20_000
 
 PREDICTIONS_UP_TO = 64 << 20
 """Compressed bytes of predictions that a report holds; more are read from ``examples/``, task by task."""
+
+
+def repeated_section(plan: Plan) -> Section:
+    """Tell which tasks have test examples that training shows under another name."""
+    tasks = list(plan.repeated)
+    verdict = (
+        f"Test examples of {', '.join(tasks)} are in training too, under another name: scores there are partly memory."
+    )
+    rows = tuple((task, text) for task, found in plan.repeated.items() for text in found)
+    words = ("Looked for in every run, on the first seed's split; 'graphnetz check' looks for more.",)
+    table = Table(("Task", "Finding"), rows)
+    return Section("repeated", "Examples on both sides of a split", verdict, words, (table,), level="warning")
 
 
 def assemble(
@@ -77,7 +89,10 @@ def provenance(store: Store, plan: Plan, results: list[Any], started: float) -> 
 
 def write_outputs(report: BenchmarkReport, store: Store, folder: Path, *, started: float) -> None:
     """Write the run folder's files and leave the store as one file."""
+    keys = [result.key for result in report.results]
+    store.publish(keys, done=False)
     report.write(folder)
+    store.publish(keys, done=True)
     _sweep(folder, before=started)
     store.checkpoint_to_one_file()
 

@@ -20,6 +20,7 @@ from graphnetz.metrics import METRICS, label_of
 from graphnetz.records import Cell, Protocol, Task
 from graphnetz.report import TaskInfo
 from graphnetz.tasktypes import Split, known_task_type
+from graphnetz.tasktypes.overlap import repeated
 from graphnetz.tasktypes.sampled import SAMPLED, check_samples
 
 
@@ -49,6 +50,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     fleeting: tuple[str, ...] = ()
     sizes: Mapping[str, GraphSize] = field(default_factory=dict)
+    repeated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def resolve_protocol(task: Task, overrides: Mapping[str, Any]) -> Protocol:
@@ -79,6 +81,7 @@ def make_plan(
     unavailable: list[str] = []
     remarks: list[str] = []
     absent: dict[tuple[str, str], str] = {}
+    copies: dict[str, tuple[str, ...]] = {}
     cells: list[Cell] = []
     budgets = BudgetCheck()
     for task in workbench.tasks.values():
@@ -89,6 +92,9 @@ def make_plan(
             absent |= {(task.name, model): unavailable[-1] for model in workbench.specs}
             continue
         info[task.name] = task_info(task, first, splits=fixed_splits(_held(workbench, task.name, None)))
+        if found := tuple(text for text, _ in repeated(first)):
+            copies[task.name] = found
+            remarks.extend(f"Task {task.name!r}: {text}" for text in found)
         if (size := _graph_size(first)) is not None:
             sizes[task.name] = size
         data_key = keys.data(task, functools.partial(_held, workbench, task.name))
@@ -122,7 +128,7 @@ def make_plan(
     return Plan(
         tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent,
         fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), fleeting=tuple(keys.notes),
-        sizes=sizes,
+        sizes=sizes, repeated=copies,
     )  # fmt: skip
 
 

@@ -53,11 +53,17 @@ def kept_predictions(split: Split, score: Array) -> Predictions:
     ('uint8', 'node', True)
     """
     score = np.asarray(score)
-    if "tested" not in split.cache:
-        split.cache["tested"] = _tested(split)
-    shared, rows = split.cache["tested"]
+    shared, rows = examined(split)
     found: Predictions = dataclasses.replace(shared, score=score if rows is None else score[rows])
     return dataclasses.replace(found, score=_lean(found, split))
+
+
+def examined(split: Split) -> tuple[Predictions, Array | None]:
+    """Return the examples that all models of a split share, and the rows of the sample where there are too many."""
+    if "tested" not in split.cache:
+        split.cache["tested"] = _tested(split)
+    found: tuple[Predictions, Array | None] = split.cache["tested"]
+    return found
 
 
 def _lean(found: Predictions, split: Split) -> Array:
@@ -69,7 +75,6 @@ def _lean(found: Predictions, split: Split) -> Array:
 
 
 def _tested(split: Split) -> tuple[Predictions, Array | None]:
-    """Return the examples that all models of a split share, and the rows of the sample where there are too many."""
     target = split.targets["test"]
     example = np.asarray(split.examples.get("test", np.arange(len(target))))
     count = len(example)

@@ -17,15 +17,18 @@ from typing import Any
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
+from graphnetz._core.paths import refuse_links
+from graphnetz._core.text import shorten
 from graphnetz.engine.adaptive import run_rounds
 from graphnetz.engine.config import Brought, Run, mirrored, resolve
+from graphnetz.engine.cost.estimate import recorded_cells
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.engine.identity.environment import environment, environment_key
 from graphnetz.engine.identity.reads import stale
-from graphnetz.engine.outputs import assemble, write_examples, write_outputs, write_toml
+from graphnetz.engine.outputs import assemble, repeated_section, write_examples, write_outputs, write_toml
 from graphnetz.engine.plan import Plan
-from graphnetz.engine.preregistration import analysis_plan, count_again, register, registration_section
+from graphnetz.engine.preregistration import analysis_plan, count_again, register, registered
 from graphnetz.engine.progress import Estimator, Progress
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.store import Store
@@ -36,6 +39,7 @@ from graphnetz.models import named_specs
 from graphnetz.records import Cell, CellResult, Protocol, RunConfig, Task
 from graphnetz.records.config import parameters
 from graphnetz.report import BenchmarkReport
+from graphnetz.report.sections import planned_and_read
 
 
 def run_benchmark(
@@ -204,15 +208,18 @@ def run(
     config, rule = chosen.config, chosen.rule
     out = None if config.out is None else Path(config.out)
     executor = _executor(config)
-    with mirrored(config), listening(config.log, out) as listen, _opened(out) as store:
+    _refuse_folder(out)
+    with mirrored(config), ExitStack() as stack:
+        # Everything that can be refused is refused before the first file is made.
         workbench, plan = chosen.plan()
         started = time.time()
         if verbose:
             print(_first_line(plan, chosen), file=sys.stderr, flush=True)
-        _prepare(store, plan, workbench, config, again=retry_failed or strict_env)
+        _prepare(out, plan, workbench, config, again=retry_failed or strict_env)
+        listen, store = stack.enter_context(listening(config.log, out)), stack.enter_context(_opened(out))
         if out is not None and resumable:
             # Before the first cell, so that `resume` works after a crash.
-            write_toml(out / "config.toml", config.model_dump() | {"out": str(out)})
+            write_toml(out / "config.toml", config.kept() | {"out": str(out)})
         method = config.pairwise_method or "t"
         planned = analysis_plan(plan, rule=rule, search=chosen.search, method=method)
         register(store, planned, out)
@@ -229,13 +236,16 @@ def run(
         else:
             plan = run_rounds(store, plan, rule, train)
         _explain_environments(store, plan, executor)
-        store.write_section(registration_section(store, planned, plan, out))
+        if plan.repeated:
+            store.write_section(repeated_section(plan))
         facts = {"suite": config.suite, "hidden_channels": config.hidden_channels or Protocol.hidden_channels}
         facts |= {"epochs": config.epochs, "task_type": config.task_type}
         if rule is not None:
             facts["auto"] = rule.as_dict()
         report = assemble(store, plan, workbench, config=facts, started=started)
         report.pairwise_method = method
+        report.examples_in = out
+        report.sections = planned_and_read(report, registered(store, len(report.results)))
         if out is not None:
             write_examples(report, store, plan, out)
             _ = report.analysis.comparisons  # every test is run here, once; what is written only reads it
@@ -263,15 +273,28 @@ def _first_line(plan: Plan, chosen: Run) -> str:
     return f"{sizes} ({listed}): {'at most ' if chosen.rule else ''}{len(plan.cells)} cells."
 
 
-def _prepare(store: Store, plan: Plan, workbench: Workbench, config: RunConfig, *, again: bool) -> None:
+def _refuse_folder(out: Path | None) -> None:
+    """Refuse a run folder that is none, or that leads elsewhere."""
+    if out is None:
+        return
+    try:
+        taken = out.exists() and not out.is_dir()
+    except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"Cannot use the folder {shorten(out, 80)!r}: {reason}. Choose another with out.") from error
+    if taken:
+        raise UsageError(f"The run folder {str(out)!r} is a file. Choose a folder with out.")
+    refuse_links(out)
+
+
+def _prepare(out: Path | None, plan: Plan, workbench: Workbench, config: RunConfig, *, again: bool) -> None:
     """Compile here what workers inherit, and refuse cells that cannot fit into memory."""
     kernels.load()
     if any(cell.protocol.batch_nodes is not None for cell in plan.cells):
         load_sampling()
     elsewhere = "address" in EXECUTORS[config.backend].takes
     if not elsewhere or config.memory is not None:  # the free memory of a cluster's nodes is not known here
-        keys = [cell.key for cell in plan.cells]
-        done = set() if again else set(keys) - set(store.missing(keys))
+        done = set() if again or out is None else recorded_cells(out, plan)[0]
         refuse_too_large(plan, workbench, workers=config.workers, limit=config.memory, done=done)
 
 

@@ -16,19 +16,24 @@ from torch import nn
 from torch_geometric.data import Data
 
 import graphnetz.kernels as kernels
+from graphnetz._core.device import require_device
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
 from graphnetz._core.rng import generator, seed_everything, training_context
+from graphnetz.engine.guard import Guard, TamperedError, Watch, private, switched, switches, threads_fixed
 from graphnetz.engine.identity.code import users_files
 from graphnetz.engine.identity.reads import seen, watched
-from graphnetz.engine.predictions import kept_predictions
+from graphnetz.engine.predictions import examined, kept_predictions
 from graphnetz.engine.search import SearchSpace
 from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
 from graphnetz.models.budget import budget_notes, width_for
 from graphnetz.records import LAYERS_NOTE, Cell, CellResult, GraphList, Protocol, Replication, Task
-from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit
+from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit, shown
+from graphnetz.tasktypes.graph_level import OnGraphs, evaluation_batches
 from graphnetz.tasktypes.loop import evaluate
+from graphnetz.tasktypes.overlap import refuse_overlap
+from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.reference import as_published
 from graphnetz.tasktypes.sampled import sampled
 
@@ -39,6 +44,11 @@ _SPLIT_BYTES = 64 * 2**20
 @dataclass
 class Workbench:
     """Tasks, models and data of a run; calling it with a cell trains that cell.
+
+    A cell is lent data and libraries and must leave them as they were, or it fails as ``tampered``. Models of this
+    package are known to do so; a worker that can fork trains any other (`foreign`) in a child of its own: it calls
+    `prepare`, and the child `apart`. In a process that lives on, a foreign model gets a copy of the data, and what it
+    did to classes and libraries is undone.
 
     The driver fills ``datasets`` before any worker is forked, so workers share it. Only catalogue
     generators, which are pure functions of the seed, are loaded where they are needed. ``found`` holds
@@ -55,6 +65,11 @@ class Workbench:
     found: dict[str, Replication | None] = field(default_factory=dict)
     _splits: OrderedDict[tuple[str, int, str], Split] = field(default_factory=OrderedDict)
     _files: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
+    _ready: tuple[str, Split] | None = None
+    _guard: Guard | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_ready": None, "_guard": None}  # about one process; another makes its own
 
     def dataset(self, name: str, seed: int) -> Any:
         """Return the data of a task for a seed, loading it at most once where that is possible."""
@@ -97,18 +112,66 @@ class Workbench:
                 self._splits.popitem(last=False)
         return split
 
+    @staticmethod
+    def refuse_overlap(name: str, split: Split) -> None:
+        """Refuse a split whose parts share examples; a microsecond where that was asked before."""
+        try:
+            refuse_overlap(split)
+        except DataError as error:
+            raise DataError(f"Task {name!r}: {error}") from error
+
     def seen_by(self, cell: Cell) -> Split:
         """Return the split as the models of a cell see it."""
         split = self.split(cell.task, cell.seed, dtype=cell.protocol.dtype)
-        return split if cell.protocol.edge_attributes else without_edge_attributes(split)
+        if cell.protocol.edge_attributes:
+            return split
+        if "no_edge_attributes" not in split.cache:
+            split.cache["no_edge_attributes"] = without_edge_attributes(split)
+        found: Split = split.cache["no_edge_attributes"]
+        return found
+
+    def prepare(self, cell: Cell) -> None:
+        """Make in a worker what the child that trains a cell will find ready; no code of a model runs here.
+
+        Parameters
+        ----------
+        cell
+            The cell that the child will train.
+        """
+        self._ready = None
+        with training_context(cell.seed, dtype=cell.protocol.dtype):
+            split, kind = self.seen_by(cell), TASK_TYPES[self.tasks[cell.task].task_type]
+            self._lent(split, kind)
+            _index(split)
+            if self.save_predictions:
+                examined(split)
+        self._ready = (cell.key, split)
+        self._guarded()
+
+    def foreign(self, cell: Cell) -> bool:
+        """Whether the model of a cell has code that is not of this package or PyTorch Geometric."""
+        return not self.specs[cell.model].is_ours
+
+    def apart(self, cell: Cell) -> CellResult:
+        """Train one cell in a process that ends with it: nothing needs to be copied or put back."""
+        return self._run(cell, copies=False)
 
     def __call__(self, cell: Cell) -> CellResult:
         """Train one cell. Exceptions of a user's code pass through to the executor, which files them."""
+        if not self.foreign(cell):
+            return self._run(cell, copies=False)
+        guard = self._guarded()
+        try:
+            return self._run(cell, copies=True)
+        finally:
+            guard.restore()
+
+    def _run(self, cell: Cell, *, copies: bool) -> CellResult:
         files = self._written_by_user(cell)
         if not files:
-            return self._call(cell)
+            return self._call(cell, copies=copies)
         with watched(self.root, fresh=True):
-            result = self._call(cell)
+            result = self._call(cell, copies=copies)
         return dataclasses.replace(result, reads=seen(files))
 
     def _written_by_user(self, cell: Cell) -> Set[str]:
@@ -118,14 +181,47 @@ class Workbench:
             self._files[cell.task, cell.model] = users_files((spec.cls, spec.factory, dict(spec.kwargs), hook))
         return self._files[cell.task, cell.model]
 
-    def _call(self, cell: Cell) -> CellResult:
+    def _call(self, cell: Cell, *, copies: bool) -> CellResult:
+        where = require_device(cell.protocol.device)
         with training_context(cell.seed, threads=cell.protocol.threads, dtype=cell.protocol.dtype):
-            split = self.seen_by(cell)
+            ready = self._ready is not None and self._ready[0] == cell.key
+            split = self._ready[1] if ready else self.seen_by(cell)  # type: ignore[index]
+            kind = TASK_TYPES[self.tasks[cell.task].task_type]
+            self.refuse_overlap(cell.task, split)
+            own = private(split) if copies else split
+            own = own.to(where) if where.type != "cpu" else own
+            watch, before, guard = self._lent(own, kind), switches(), self._guarded()
+            diverged: DivergedError | None = None
+            refused: list[str] = []
             try:
-                outcome, model, trace = self._train(cell, split)
+                with threads_fixed():
+                    outcome, model, trace = self._train(cell, own)
             except DivergedError as error:
-                return _named(cell, split, status="diverged", error=str(error))
+                diverged = error
+            except TamperedError as error:
+                refused = [str(error)]
+            if changes := [*refused, *watch.changed(), *switched(before), *guard.changed()]:
+                self._splits.clear()
+                return _named(cell, split, status="tampered", error=_tampering(cell.model, changes))
+            if diverged is not None:
+                return _named(cell, split, status="diverged", error=str(diverged))
         return self._result(cell, split, outcome, model, trace)
+
+    def _lent(self, split: Split, kind: TaskType) -> Watch:
+        """Note what the models of a split are lent; once per split."""
+        if "watch" not in split.cache:
+            lent = shown(split, kind.answers)
+            if isinstance(lent.data, PackedGraphs) and isinstance(kind, OnGraphs):
+                for part in ("val", "test"):
+                    evaluation_batches(lent, part)
+            split.cache["watch"] = Watch.over(lent)
+        found: Watch = split.cache["watch"]
+        return found
+
+    def _guarded(self) -> Guard:
+        if self._guard is None:
+            self._guard = Guard([spec.cls for spec in self.specs.values()])
+        return self._guard
 
     def _train(self, cell: Cell, split: Split) -> tuple[Fit, Any, tuple[dict[str, Any], ...]]:
         spec, kind = self.specs[cell.model], TASK_TYPES[self.tasks[cell.task].task_type]
@@ -144,7 +240,8 @@ class Workbench:
             notes = (*notes, LAYERS_NOTE + outcome.layers)
         return _named(
             cell, dataclasses.replace(split, notes=(*split.notes, *notes)),
-            metrics=outcome.metrics, history=outcome.history, epochs=outcome.epochs, best_epoch=outcome.best_epoch,
+            device=_device_of(model), metrics=outcome.metrics, history=outcome.history,
+            epochs=outcome.epochs, best_epoch=outcome.best_epoch,
             parameters=count_parameters(model), trace=trace, predictions=predictions,
         )  # fmt: skip
 
@@ -159,7 +256,7 @@ def build_model(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protoco
     model = spec.build(kind.name, split.dims, hidden)
     if split.message is not None:
         split.message.install(model)
-    return model.to(getattr(torch, protocol.dtype))
+    return model.to(require_device(protocol.device), getattr(torch, protocol.dtype))
 
 
 def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, seed: int) -> tuple[Fit, Any]:
@@ -168,10 +265,11 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
     model = build_model(kind, spec, split, protocol)
     if spec.kind == "predictor":
         return _fit_predictor(kind, model, split, seed), model
-    with kernels.accelerate(model, split.data) as report:
+    lent = shown(split, kind.answers)
+    with kernels.accelerate(model, lent.data) as report:
         hook = getattr(model, "fit", None)
         if callable(hook):
-            hook(split, protocol)
+            hook(lent, protocol)
             scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
             outcome = _measured(kind, split, scores, history=getattr(model, "history", None))
         else:
@@ -184,11 +282,12 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
 def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:
     from threadpoolctl import threadpool_limits
 
+    lent = shown(split, kind.answers)
     with threadpool_limits(1):  # one thread, as everywhere: sums must not depend on the core count
-        model.fit(split, generator("predictor", seed))
-        scores = model.score(split)
+        model.fit(lent, generator("predictor", seed))
+        scores = model.score(lent)
         # Equally good answers, where the predictor cannot choose: the cell gets their expected metrics.
-        guesses = model.guesses(split) if hasattr(model, "guesses") else [scores]
+        guesses = model.guesses(lent) if hasattr(model, "guesses") else [scores]
     found = [_measured(kind, split, {part: np.asarray(one[part]) for part in ("val", "test")}) for one in guesses]
     metrics = {key: float(np.mean([one.metrics[key] for one in found])) for key in found[0].metrics}
     history = {key: [metrics[key]] for key in found[0].history}
@@ -244,13 +343,34 @@ def chosen_candidate(result: CellResult) -> dict[str, Any]:
     return {name: value for name, value in best.items() if name != key}
 
 
-def _named(cell: Cell, split: Split, **values: Any) -> CellResult:
+def _index(split: Split) -> None:
+    """Make what the kernels keep with the tensors of a graph."""
+    data = split.data
+    if not isinstance(data, PackedGraphs):
+        kernels.input_features(data.x)
+        kernels.structure_of(data.edge_index, int(data.num_nodes or 0))
+
+
+def _tampering(model: str, changes: list[str]) -> str:
+    return (
+        f"{model} changed what it was lent: {'; '.join(changes[:5])}. Work on copies (x = data.x - data.x.mean(0) "
+        "instead of -=), and leave libraries and their settings alone."
+    )
+
+
+def _device_of(model: Any) -> str:
+    """Where the parameters of a model are; predictors compute on the processor."""
+    first = next(iter(model.parameters()), None) if isinstance(model, nn.Module) else None
+    return "cpu" if first is None else str(first.device)
+
+
+def _named(cell: Cell, split: Split, *, device: str | None = None, **values: Any) -> CellResult:
     metric = f"test_{split.metric}"
     return CellResult(
         cell.key, cell.task, cell.model, cell.seed,
         metric=metric, greater_is_better=METRICS[split.metric].greater_is_better,
         replication=split.replication, n_train=split.n_train, n_test=split.n_test, notes=split.notes,
-        protocol=cell.protocol, **values,
+        protocol=cell.protocol if device is None else cell.protocol.replace(device=device), **values,
     )  # fmt: skip
 
 
@@ -297,7 +417,9 @@ def _size(split: Split) -> int:
 def require_ok(workbench: Workbench, name: str, seed: int) -> Split:
     """Load and split one task in the driver, so that bad data is refused before anything is trained."""
     try:
-        return workbench.split(name, seed)
+        split = workbench.split(name, seed)
+        workbench.refuse_overlap(name, split)
+        return split
     except GraphnetzError:
         raise
     except Exception as error:  # a user's loader may raise anything; name the task and keep the cause

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import DataError
+from graphnetz._core.readers import open_text
 
 IntArray = npt.NDArray[np.int64]
 Row = tuple[int, list[str]]
@@ -89,14 +89,21 @@ def read_edge_list(path: Path) -> EdgeList:
     lowered, skip = [title.lower() for title in titles], head[0][0] if header else 0
     weight = [position for position, title in enumerate(lowered) if title == "weight"]
     pairs = None if "label" in lowered else _fast(path, delimiter, ends, skip=skip, kind=np.int64)
+    # the line-by-line reader finds the line of a bad weight
     weights = _fast(path, delimiter, tuple(weight), skip=skip, kind=np.float64) if weight else np.zeros((0, 1))
     # the line-by-line reader finds the line of a bad id
-    if pairs is not None and weights is not None and pairs.min() >= 0:
+    if pairs is not None and weights is not None and pairs.min() >= 0 and np.isfinite(weights).all():
         ids, inverse = np.unique(pairs, return_inverse=True)
         return EdgeList(inverse.reshape(pairs.shape), ids, {titles[i]: weights[:, 0] for i in weight})
-    return edges_of(
+    found = edges_of(
         islice(text_rows(path, delimiter), int(header), None), titles, ends=ends, place=f"{path.name}, line"
     )
+    if header and not _named(titles) and found.ids.dtype.kind not in "iu" and len(titles) == 2:
+        raise DataError(
+            f"{path.name}, line {skip}: {','.join(titles)!r} may be a header or the first edge. Name the columns "
+            "'source' and 'target' in a first line."
+        )
+    return found
 
 
 def edges_of(rows: Iterable[Row], titles: Sequence[str], *, ends: tuple[int, int], place: str) -> EdgeList:
@@ -130,8 +137,17 @@ def edges_of(rows: Iterable[Row], titles: Sequence[str], *, ends: tuple[int, int
         lines.append(number)
         for title, position in others.items():
             columns[title].append(cells[position] if position < len(cells) else "")
+    for title in (title for title in columns if title.lower() == "weight"):
+        _refuse_weights(columns[title], lines, place)
     names, inverse = np.unique(_typed_ids(ids, lines, place), return_inverse=True)
     return EdgeList(inverse.reshape(-1, 2), names, {title: values_of(cells) for title, cells in columns.items()})
+
+
+def _refuse_weights(cells: Sequence[str], lines: Sequence[int], place: str) -> None:
+    """Refuse a weight that is no finite number."""
+    for cell, line in zip(cells, lines, strict=True):
+        if not _NUMBER.match(cell) or not np.isfinite(float(cell)):
+            raise DataError(f"{place} {line}: the weight {cell[:40]!r} is not a number. Give one for every edge.")
 
 
 def end_columns(titles: Sequence[str], name: str, *, width: int) -> tuple[int, int]:
@@ -210,23 +226,22 @@ def text_rows(path: Path, delimiter: str | None) -> Iterator[Row]:
             if line.strip() and not line.lstrip().startswith(_COMMENT):
                 yield line
 
-    with _open(path) as stream:
+    with open_text(path) as stream:
         rows = map(str.split, content()) if delimiter is None else csv.reader(
-            content(), delimiter=delimiter, skipinitialspace=True
+            content(), delimiter=delimiter, skipinitialspace=True, strict=True
         )  # fmt: skip
-        for cells in rows:
-            yield number, [cell.strip() for cell in cells]
-
-
-def _open(path: Path) -> Any:
-    opener = gzip.open if path.suffix == ".gz" else open
-    return opener(path, "rt", encoding="utf-8-sig", newline="")
+        try:
+            for cells in rows:
+                yield number, [cell.strip() for cell in cells]
+        except csv.Error as error:
+            words = "a quotation mark is not closed" if "end of data" in str(error) else str(error)
+            raise DataError(f"{path.name}, line {number}: {words}. Save the table as CSV.") from error
 
 
 def _layout(path: Path) -> tuple[str | None, list[str]]:
     """Return what separates the columns (None: blanks), and the cells of the comment above the first row."""
     try:
-        with _open(path) as stream:
+        with open_text(path) as stream:
             comment = ""
             for line in map(str.strip, stream):
                 if line and not line.startswith(_COMMENT):
@@ -252,7 +267,9 @@ def _is_edge_header(first: list[str], others: list[list[str]]) -> bool:
         return True  # a graph of letters may hold nodes called u and v, but then they occur again
     if not others or len(first) < 2 or len(others[0]) < 2:
         return False
-    ends = not any(_INTEGER.match(cell) for cell in first[:2]) and all(map(_INTEGER.match, others[0][:2]))
+    ends = not any(_NUMBER.match(cell) for cell in first[:2]) and all(
+        _INTEGER.match(cell) for row in others for cell in row[:2]
+    )
     further = zip(first[2:], others[0][2:], strict=False)
     return ends or any(_NUMBER.match(below) and not _NUMBER.match(cell) for cell, below in further if cell)
 
@@ -289,11 +306,13 @@ def _typed_ids(ids: list[str], lines: list[int], place: str) -> npt.NDArray[Any]
 
 def _fast(path: Path, delimiter: str | None, columns: tuple[int, ...], *, skip: int, kind: type) -> Any:
     """Read numbers with the C reader; None when the file needs the line-by-line reader."""
+    options: dict[str, Any] = {"usecols": columns, "comments": _COMMENT, "skiprows": skip, "ndmin": 2}
     try:
-        found: Any = np.loadtxt(
-            path, dtype=kind, delimiter=delimiter, usecols=columns, comments=_COMMENT, skiprows=skip, ndmin=2,
-            encoding="utf-8-sig",
-        )  # fmt: skip
+        if path.suffix == ".gz":
+            with open_text(path) as stream:
+                found: Any = np.loadtxt(stream, dtype=kind, delimiter=delimiter, **options)
+        else:
+            found = np.loadtxt(path, dtype=kind, delimiter=delimiter, encoding="utf-8-sig", **options)
     except (ValueError, IndexError, OverflowError):
         return None
     return found if len(found) else None

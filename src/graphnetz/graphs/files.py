@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import DataError, GraphnetzError
+from graphnetz._core.readers import open_binary, refuse_bomb, regular
+from graphnetz._core.text import shorten
 from graphnetz.graphs.arrays import GraphArrays, feature_matrix, is_sparse, to_numpy
 from graphnetz.graphs.edgelist import EdgeList, edges_of, end_columns, read_edge_list
 from graphnetz.graphs.node_values import add_values
@@ -87,10 +89,13 @@ def read_graph(
 
 
 def _read_path(path: Path, label: str | None, features: Sequence[str]) -> GraphArrays:
-    if not path.is_file():
+    if not path.exists():
         raise DataError(f"The file {str(path)!r} does not exist; give the path of an edge list, GraphML or npz file.")
+    regular(path, give="Give the path of an edge list, GraphML or npz file.")
     suffix = next((s.lower() for s in reversed(path.suffixes) if s != ".gz"), "")
     try:
+        if path.suffix == ".gz":
+            refuse_bomb(path)
         if suffix in _WITH_ATTRIBUTES:
             read, default = _WITH_ATTRIBUTES[suffix]
             graph = _from_networkx(read(path), label or default, features)
@@ -99,29 +104,34 @@ def _read_path(path: Path, label: str | None, features: Sequence[str]) -> GraphA
     except GraphnetzError:
         raise
     except Exception as error:  # parsers of foreign files raise anything
-        raise DataError(f"The file {str(path)!r} cannot be read as {suffix or 'text'} ({error}).") from error
+        words = shorten(f"{type(error).__name__}: {error}", 160)
+        raise DataError(f"The file {str(path)!r} cannot be read as {suffix or 'text'} ({words}).") from error
     return dataclasses.replace(graph, title=path.stem)
 
 
 def _read_graphml(path: Path) -> Any:
     import networkx as nx
 
-    return nx.read_graphml(path)
+    with open_binary(path) as stream:
+        return nx.read_graphml(stream)
 
 
 def _read_gml(path: Path) -> Any:
     import networkx as nx
 
-    return nx.read_gml(path, label="id")
+    with open_binary(path) as stream:
+        return nx.read_gml(stream, label="id")
 
 
 def _read_mtx(path: Path) -> GraphArrays:
     from scipy import io, sparse
 
-    return _from_sparse(sparse.coo_array(io.mmread(path)), path.name)
+    with open_binary(path) as stream:
+        return _from_sparse(sparse.coo_array(io.mmread(stream)), path.name)
 
 
 def _read_npz(path: Path) -> GraphArrays:
+    refuse_bomb(path)
     with np.load(path, allow_pickle=False) as archive:
         held = {key: archive[key] for key in archive.files}
     if {"format", "shape", "data"} <= held.keys():

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import DataError
+from graphnetz._core.readers import refuse_bomb, regular
 from graphnetz.graphs.arrays import GraphArrays, feature_matrix, is_sparse, to_numpy
 from graphnetz.graphs.edgelist import LABEL_TITLES, NODE_TITLES, read_table, values_of
 
@@ -49,6 +50,11 @@ class _Table:
     name: str
     ids: list[str]
     columns: Mapping[str, Any]
+    lines: Sequence[int] = ()
+
+    def where(self, row: int) -> str:
+        """Say where a row stands."""
+        return f"line {self.lines[row]}" if self.lines else f"row {row}"
 
 
 def _numbered(graph: GraphArrays) -> bool:
@@ -60,25 +66,31 @@ def _table_of(side: Any, graph: GraphArrays, label: str | None) -> _Table | None
     """Return a table for a path or a frame, None for anything else."""
     if isinstance(side, str | os.PathLike):
         path = Path(side)
-        if not path.is_file():
+        if not path.exists():
             raise DataError(f"The file {str(path)!r} does not exist; give a CSV file with a column of node ids.")
+        regular(path, give="Give a CSV file with a column of node ids.")
+        if path.suffix == ".gz":
+            refuse_bomb(path)
         names = range(graph.num_nodes) if graph.names is None else graph.names.tolist()
         try:
             titles, rows = read_table(path, nodes=map(str, names), label=label)
         except (csv.Error, UnicodeDecodeError) as error:
             raise DataError(f"{path.name} is not a table of text ({error}).") from error
+        if twice := next((title for i, title in enumerate(titles) if title in titles[:i]), None):
+            raise DataError(f"{path.name} has the column {twice!r} twice. Give every column a name of its own.")
         columns = {title: values_of([row[i] for _, row in rows]) for i, title in enumerate(titles)}
         cells: list[str] = [row[_id_column(titles)] for _, row in rows]
-        name = path.name
+        name, lines = path.name, [number for number, _ in rows]
     elif hasattr(side, "columns"):
-        titles, name = [str(column) for column in side.columns], "The table"
+        titles, name, lines = [str(column) for column in side.columns], "The table", []
         columns = {title: side[column].to_numpy() for title, column in zip(titles, side.columns, strict=True)}
         cells = [str(value) for value in columns[titles[_id_column(titles)]]]
     else:
         return None
     if _numbered(graph):  # the same number may be written 7, 07 or 7.0
         cells = [str(int(cell.split(".")[0])) if re.fullmatch(r"\d+(\.0*)?", cell) else cell for cell in cells]
-    return _Table(name, cells, {t: v for i, (t, v) in enumerate(columns.items()) if i != _id_column(titles)})
+    others = {t: v for i, (t, v) in enumerate(columns.items()) if i != _id_column(titles)}
+    return _Table(name, cells, others, lines)
 
 
 def _id_column(titles: Sequence[str]) -> int:
@@ -147,8 +159,22 @@ def _labels(given: Any, graph: GraphArrays, *, table: _Table | None, column: str
             raise DataError(f"labels must hold one value per node ({graph.num_nodes}), got shape {values.shape}.")
         return values
     out = np.full(graph.num_nodes, None, dtype=object)
-    out[_positions(table, graph)] = table.columns[_label_column(table, column)]
+    positions, values = _positions(table, graph), table.columns[_label_column(table, column)]
+    _refuse_conflicts(table, positions, values[:, None], "labels")
+    out[positions] = values
     return out
+
+
+def _refuse_conflicts(table: _Table, positions: np.ndarray, values: np.ndarray, what: str) -> None:
+    """Refuse a table that says two things about one node; saying the same twice does no harm."""
+    first: dict[int, int] = {}
+    for row, position in enumerate(positions.tolist()):
+        other = first.setdefault(position, row)
+        if other != row and [str(value) for value in values[row]] != [str(value) for value in values[other]]:
+            raise DataError(
+                f"{table.name}: node {table.ids[row]!r} has different {what} in {table.where(other)} and "
+                f"{table.where(row)}. Keep one of them."
+            )
 
 
 def _label_column(table: _Table, column: str | None) -> str:
@@ -184,5 +210,6 @@ def _features(given: Any, graph: GraphArrays, table: _Table | None, wanted: Sequ
         values = feature_matrix(
             table.columns[name][:, None], len(positions), what=f"The column {name!r} of {table.name}"
         )
+        _refuse_conflicts(table, positions, values, "features")
         out[positions, place] = values[:, 0]
     return out

@@ -17,6 +17,8 @@ from graphnetz.tasktypes.heads import FromGraph
 ALL: frozenset[str] = frozenset({"*"})
 """Every task type there is when the plan is made, third parties' included."""
 
+_KNOWN_CODE = ("graphnetz", "torch_geometric", "torch")
+_PLAIN = (str, int, float, bool, tuple, list, type(None))
 _CHANNELS = ("in_channels", "hidden_channels", "out_channels")
 
 
@@ -70,6 +72,13 @@ class ModelSpec:
 
         declared = self.factory is None and getattr(self.cls, "level", "") == "node"
         return declared or isinstance(self.factory, MultiTaskFactory) or issubclass(self.cls, BasicGNN)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether all code that builds and is the model belongs to this package, PyTorch Geometric or torch."""
+        parts = [self.cls, *([] if isinstance(self.factory, MultiTaskFactory | None) else [self.factory])]
+        parts += [value for value in self.kwargs.values() if not isinstance(value, _PLAIN)]
+        return all(str(getattr(part, "__module__", "")).partition(".")[0] in _KNOWN_CODE for part in parts)
 
     def serves(self, task_type: str) -> bool:
         """Whether the model can be run on a task type.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from graphnetz.records.protocol import Protocol
 LAYERS_NOTE = "layers in kernels: "
 """How the note of a cell begins that tells which layers of its model ran in the kernels."""
 
-Status = Literal["ok", "failed", "diverged", "timeout", "oom"]
+Status = Literal["ok", "failed", "diverged", "timeout", "oom", "tampered"]
 """How a cell ended; all but ``"ok"`` are failures with a reason."""
 
 
@@ -124,7 +125,8 @@ class CellResult:
     key, task, model, seed
         Which cell, as in `Cell`.
     status
-        ``"ok"``, ``"failed"``, ``"diverged"``, ``"timeout"`` or ``"oom"``.
+        ``"ok"``, ``"failed"``, ``"diverged"``, ``"timeout"``, ``"oom"``
+        or ``"tampered"`` (the model changed what it was lent).
     metric, greater_is_better
         Headline key, such as ``test_acc``, and its direction.
     metrics
@@ -153,6 +155,8 @@ class CellResult:
         How this cell was trained; what a search inside the cell chose is in ``trace``.
     predictions
         Test-set outputs, when they were kept.
+    predicted
+        Digest of the predictions, where they are not here themselves.
     reads
         Files and environment variables that code of the user's own read while the cell ran, each with a hash: a
         resumed run trains the cell again where one of them has changed.
@@ -189,6 +193,7 @@ class CellResult:
     notes: tuple[str, ...] = ()
     predictions: Predictions | None = None
     protocol: Protocol | None = None
+    predicted: str = ""
     reads: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -205,6 +210,15 @@ class CellResult:
     def value(self) -> float:
         """The headline metric, NaN for a failed cell."""
         return float(self.metrics.get(self.metric, math.nan)) if self.ok else math.nan
+
+
+_PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.+@ -]*[\w.+@-])+[/\\]([\w.+@-]+)")
+
+
+def public_error(result: CellResult) -> str:
+    """First line of a cell's error, with folders cut off: reports travel, machines do not."""
+    line = next((text.strip() for text in result.error.splitlines() if text.strip()), "")
+    return _PATH.sub(r"\1", line) or f"the cell ended as {result.status}"
 
 
 def recorded_protocols(cells: Iterable[Cell | CellResult]) -> dict[str, Any]:

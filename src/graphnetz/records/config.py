@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -15,8 +15,9 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, create
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.paths import slug
+from graphnetz._core.readers import read_toml
 from graphnetz._core.registry import Registry
-from graphnetz._core.text import parse_budget
+from graphnetz._core.text import MASK, masked, parse_budget, shorten
 from graphnetz.records.protocol import LIMITS, Protocol
 from graphnetz.records.seed_rule import MODES
 from graphnetz.records.task import Replication
@@ -28,6 +29,10 @@ DEFAULT_MODELS = (
 """Five architectures, and what each of them must beat."""
 
 DEFAULT_SEEDS = 10
+MOST_SEEDS = 100_000
+"""Seeds of one run: more cells than any machine trains, and a table of them still fits into memory."""
+LARGEST_SEED = 2**63 - 1
+"""What a store can hold."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +61,34 @@ def _numbers(value: Any) -> Any:
         raise ValueError("it takes whole numbers such as 10,10") from None
 
 
+def _whole(value: Any) -> int:
+    """Read a whole number; a fraction and a truth value are none."""
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        raise TypeError(value)
+    return int(value)
+
+
 def _seeds(value: Any) -> Any:
     """Read a count, a list, ``"auto"`` or ``"anytime"``; refuse what would not be paired runs."""
     if isinstance(value, str) and value in MODES:
         return value
     value = value.tolist() if hasattr(value, "tolist") else value  # numpy's numbers and arrays
+    counted = isinstance(value, int | str) and "," not in str(value)
     try:
-        counted = isinstance(value, int | str) and "," not in str(value)
+        if counted and not isinstance(value, bool) and int(value) > MOST_SEEDS:
+            raise UsageError(f"at most {MOST_SEEDS:,} seeds are run")
         listed = value.split(",") if isinstance(value, str) else [value] if counted else value
-        chosen = [int(part) for part in listed if str(part).strip()]
+        chosen = [_whole(part) for part in islice(listed, MOST_SEEDS + 1) if str(part).strip()]
+    except UsageError as error:
+        raise ValueError(str(error)) from None
     except (TypeError, ValueError):
         raise ValueError('it takes a count, a list such as 0,1,5, "auto" or "anytime"') from None
     if not chosen or (counted and chosen[0] < 1):
         raise ValueError("seeds is empty. Give at least one seed, for instance range(10)")
+    if len(chosen) > MOST_SEEDS:
+        raise ValueError(f"at most {MOST_SEEDS:,} seeds are run")
+    if max(chosen) > LARGEST_SEED:
+        raise ValueError(f"a seed is at most {LARGEST_SEED}")
     if len(set(chosen)) != len(chosen):
         raise ValueError(f"Duplicate seeds in {chosen}. A repeated seed is not a new run")
     if min(chosen) < 0:
@@ -144,12 +164,12 @@ class RunConfig(_Training):  # type: ignore[misc]
     label_column: Text | None = _own(None, "Column of the labels file to predict, where there are several.")
     features: Text | None = _own(None, "Numbers of its nodes: CSV with the column node and one column per feature.")
     seeds: Seeds | None = _seed(None, "How many seeds (10: seeds 0 to 9), a list such as 0,1,5, auto or anytime.")
-    seed: int | None = _seed(None, "One seed, instead of several.", ge=0)
+    seed: int | None = _seed(None, "One seed, instead of several.", ge=0, le=LARGEST_SEED)
     precision: float | None = _seed(
         None, "With seeds auto or anytime: the largest difference that does not matter.", gt=0
     )
     max_seeds: int | None = _seed(
-        None, "With seeds auto or anytime: the most per model and task, 30 unless told otherwise.", ge=5
+        None, "With seeds auto or anytime: the most per model and task, 30 unless told otherwise.", ge=5, le=MOST_SEEDS
     )
     metric: str | None = _stat(None, "Headline metric, one of the task type's, instead of each task's own.")
     pairwise_method: str | None = _stat(None, "Paired test of the report: t or wilcoxon (see 'graphnetz list tests').")
@@ -213,6 +233,9 @@ class RunConfig(_Training):  # type: ignore[misc]
             raise UsageError(f"--{others[0]} and --{others[1]} exclude each other. Give one of them.")
         if self.seed is not None and self.seeds is not None:
             raise UsageError("--seed and --seeds exclude each other. Give one of them.")
+        for name in ("mirror", "address"):
+            if MASK in (getattr(self, name) or ""):
+                raise UsageError(f"The login of {name} was not kept (it reads {MASK}). Give --{name} with it again.")
         if self.budget is not None and self.asks_for_width:
             raise UsageError("--budget and --hidden-channels exclude each other: a budget chooses the width.")
         return self
@@ -238,6 +261,41 @@ class RunConfig(_Training):  # type: ignore[misc]
         if self.seed is not None:
             return [self.seed]
         return list(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    def kept(self) -> dict[str, Any]:
+        """Return the settings as a run folder keeps them: without the logins and tokens of addresses.
+
+        Returns
+        -------
+        dict
+            Values by key.
+
+        Examples
+        --------
+        >>> RunConfig(mirror="https://me:secret@host/data").kept()["mirror"]
+        'https://***@host/data'
+        """
+        return {key: _without_secrets(value) for key, value in self.model_dump().items()}
+
+    def to_repeat(self) -> list[str]:
+        """Return the options that ``graphnetz resume`` must be told again, as a command line writes them.
+
+        Returns
+        -------
+        list of str
+            Options and values.
+
+        Examples
+        --------
+        >>> RunConfig(root="elsewhere").to_repeat()
+        ['--root', 'elsewhere']
+        """
+        kept, out = self.kept(), []
+        for key in TO_REPEAT:
+            if kept[key] != RunConfig.model_fields[key].get_default(call_default_factory=True):
+                for value in kept[key] if isinstance(kept[key], list) else [kept[key]]:
+                    out += [f"--{key}", str(value)]
+        return out
 
     def models(self) -> list[str]:
         """Return the chosen models, or those of the named protocol.
@@ -289,6 +347,17 @@ class RunConfig(_Training):  # type: ignore[misc]
         return {**PROTOCOLS[self.protocol].settings, **given}
 
 
+TO_REPEAT = ("mirror", "root", "backend", "address", "gpus", "log")
+"""Settings of a run folder that ``graphnetz resume`` does not obey: a stranger's folder must not decide which servers
+are asked, where files are written and who hears of the results."""
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, str):
+        return masked(value)
+    return [_without_secrets(item) for item in value] if isinstance(value, list) else value
+
+
 def describe(item: Any) -> str:
     """Return what a setting means and which values it takes, for help texts and the reference.
 
@@ -338,7 +407,7 @@ def _sentence(error: Any) -> UsageError:
         words = f"{key} must be {error['ctx']['expected']}"
     else:
         words = str(cause or error["msg"]).rstrip(".")
-    return UsageError(f"The setting {key!r} is wrong: {words} (got {error['input']!r}).")
+    return UsageError(f"The setting {key!r} is wrong: {shorten(words, 200)} (got {shorten(repr(error['input']), 60)}).")
 
 
 def load_config(path: str | Path | None, flags: Mapping[str, Any]) -> RunConfig:
@@ -349,12 +418,45 @@ def load_config(path: str | Path | None, flags: Mapping[str, Any]) -> RunConfig:
     >>> load_config(None, {"task": ["cora"], "epochs": "20"}).epochs
     20
     """
-    values: dict[str, Any] = {}
-    if path is not None:
-        try:
-            values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"Cannot read the configuration {str(path)!r}: {error.strerror}.") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{str(path)!r} is not valid TOML: {error}.") from error
+    values = {} if path is None else read_toml(path, what="the configuration")
     return RunConfig.read(values | {key: value for key, value in flags.items() if value is not None and value != []})
+
+
+def resumed_config(folder: str | Path, flags: Mapping[str, Any]) -> tuple[RunConfig, list[str]]:
+    r"""Read the settings of a run folder to go on with it.
+
+    Parameters
+    ----------
+    folder
+        The run folder.
+    flags
+        Settings that were given again; those of `TO_REPEAT` count only here.
+
+    Returns
+    -------
+    config, left
+        The settings, and the options that the folder names and that were not obeyed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> _ = (place / "config.toml").write_text('task = ["cora"]\nroot = "/elsewhere"\nout = "x"\n')
+    >>> config, left = resumed_config(place, {"out": str(place)})
+    >>> config.root, left
+    ('data/benchmark', ['--root', '/elsewhere'])
+    """
+    values = read_toml(Path(folder) / "config.toml", what="the configuration")
+    if "out" not in values:  # what a run writes always has one
+        raise UsageError(
+            f"{str(Path(folder) / 'config.toml')!r} does not say what was run: it is empty or not what 'graphnetz run' "
+            "wrote. Restore it, or start again with 'graphnetz run'."
+        )
+    given = {key: value for key, value in flags.items() if value is not None and value != []}
+    foreign = {key: values.pop(key) for key in TO_REPEAT if key in values and key not in given}
+    config = RunConfig.read(values | given)
+    try:
+        left = RunConfig.read({"task": ["any"], **foreign}).to_repeat()
+    except UsageError:
+        left = []
+    return config, left

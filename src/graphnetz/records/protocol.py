@@ -108,7 +108,7 @@ class Protocol:
     optimiser: str = setting("adam", "Optimiser by name: adam, adamw or sgd.")
     lr: float = setting(1e-2, "Learning rate instead of each task's own.", gt=0)
     weight_decay: float = setting(0.0, "Weight decay instead of each task's own.", ge=0)
-    epochs: int = setting(100, "Epochs instead of each task's own.", ge=1)
+    epochs: int = setting(100, "Epochs instead of each task's own.", ge=1, le=10**9)
     hidden_channels: int = setting(64, "Width of the encoders.", ge=1)
     batch_size: int = setting(32, "Graphs per batch instead of each task's own.", ge=1)
     selection: Literal["last", "best_val"] = setting("last", "Report the 'last' epoch or the 'best_val' one.")

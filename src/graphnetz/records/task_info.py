@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphnetz._core.errors import UsageError
 from graphnetz.records.task import check_replication
 
 SHARED_DATA = frozenset({"resplit", "fold", "unknown"})
@@ -63,6 +64,9 @@ class TaskInfo:
 
     def __post_init__(self) -> None:
         check_replication(self.replication)
+        for name in ("n_test", "splits"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"{name}={getattr(self, name)} is negative. Give how many there are, or 0.")
 
     @property
     def reach(self) -> str:

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.errors import UsageError
+from graphnetz.analysis.registration import SECTION, without_plan
 from graphnetz.analysis.run_changes import Change as Change
 from graphnetz.analysis.run_changes import RunComparison as RunComparison
 from graphnetz.analysis.run_changes import changes, common, mismatch
 from graphnetz.records import CellResult, recorded_protocols
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.report.jsonio import flat, results_config
+from graphnetz.report.sections import planned_and_read
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
@@ -106,7 +108,7 @@ def merge_reports(
         absent |= {(t, mapping.get(m, m)): why for (t, m), why in report.absent.items()}
     seeds = sorted({seed for report in reports for seed in report.seeds})
     held = {(task, model) for task, model, _ in cells}
-    return type(reports[0]).from_results(
+    merged = type(reports[0]).from_results(
         list(cells.values()),
         tasks=tasks,
         models=tuple(models),
@@ -120,6 +122,8 @@ def merge_reports(
         ci_method=reports[0].ci_method,
         pairwise_method=reports[0].pairwise_method,
     )
+    merged.sections = planned_and_read(merged)
+    return merged
 
 
 def _other_data(report: BenchmarkReport, task: str, seen: dict[str, str]) -> bool:
@@ -165,4 +169,8 @@ def _provenance(reports: Sequence[BenchmarkReport]) -> dict[str, Any]:
 
 
 def _sections(reports: Sequence[BenchmarkReport]) -> list[Any]:
-    return list({section.name: section for report in reports for section in report.sections}.values())
+    found = {section.name: section for report in reports for section in report.sections}
+    plans = [s.extra["hash"] for report in reports for s in report.sections if s.name == SECTION and "hash" in s.extra]
+    if len(set(plans)) > 1:
+        found[SECTION] = without_plan(plans)
+    return list(found.values())

@@ -12,16 +12,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from graphnetz._core.errors import DataError, UnknownNameError
+from graphnetz._core.readers import from_others
 from graphnetz.metrics import lookup
 from graphnetz.records import CellResult, Predictions
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.report.from_scores import _numbers as whole_numbers
 from graphnetz.report.from_scores import _single as single
-from graphnetz.report.from_scores import told
+from graphnetz.report.from_scores import names, refuse_twice, seeds, told
 
 REQUIRED = ("task", "model", "seed", "example", "target")
 _SCORE = re.compile(r"score(_\d+)?")
 _GIVE = "Give task, model, seed, example, target, and prediction, score or score_0, score_1, ..."
+MOST_CLASSES = 10_000
+_OF_VALUES = frozenset({"mae", "rmse", "mse", "log_mse", "r2"})
 Array = npt.NDArray[Any]
 
 
@@ -59,6 +61,7 @@ def parse_predictions(frame: Any, replication: str | Mapping[str, str] | None = 
     {'test_acc': 0.5}
     """
     data = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
+    refuse_twice(data)
     scores = sorted((name for name in data.columns if _SCORE.fullmatch(str(name))), key=lambda name: (len(name), name))
     missing = [name for name in REQUIRED if name not in data.columns]
     if not missing and not scores and "prediction" not in data.columns:
@@ -73,9 +76,7 @@ def parse_predictions(frame: Any, replication: str | Mapping[str, str] | None = 
             row = data[data[name].isna()].iloc[0]
             where = f"task {row['task']!r}, model {row['model']!r}, seed {row['seed']}, example {row['example']}"
             raise DataError(f"The predictions have no {name} for {where}. Leave failed cells out altogether.")
-    data = data.assign(
-        task=data["task"].map(str), model=data["model"].map(str), seed=whole_numbers(data, "seed").astype("int64")
-    )
+    data = data.assign(task=names(data, "task"), model=names(data, "model"), seed=seeds(data))
     data = told(data, replication)
     twice = data[data.duplicated(["task", "model", "seed", "example"])]
     if not twice.empty:
@@ -98,6 +99,14 @@ def _add_task(task: str, group: pd.DataFrame, scores: list[str], results: list[C
     """Measure every cell of one task."""
     target, given, classes = _values(task, group, scores)
     key = _metric(task, group, classes=classes, columns=given.shape[1])
+    if key.key in _OF_VALUES:  # whole numbers that are measured by their distance are no classes
+        target, given, classes = target.astype(float), given.astype(float), False
+    most = int(max(target.max(), given.max())) if classes and not scores else 0
+    if most > MOST_CLASSES:
+        raise DataError(
+            f"Task {task!r} holds the class {most}; at most {MOST_CLASSES:,} are read. Number classes from 0, or give "
+            "a metric such as mae where these are values."
+        )
     if not classes and key.key in ("acc", "balanced_acc", "macro_f1", "micro_f1", "f1"):
         raise DataError(f"Task {task!r} is measured by {key.key}, and its targets are not classes. Give class numbers.")
     examples = _numbers(group["example"])
@@ -126,7 +135,8 @@ def _result(task: str, model: str, seed: int, info: TaskInfo, kept: Predictions,
     score = kept.score
     if score.dtype.kind == "u":
         score = np.eye(int(max(score.max(), kept.target.max(), 1)) + 1)[score]
-    value = float(key.compute(kept.target, score))
+    with from_others(f"Task {task!r}, model {model!r}, seed {seed}", f"Give predictions that {key.key} can measure."):
+        value = float(key.compute(kept.target, score))
     finite = math.isfinite(value)
     return CellResult(
         "", task, model, seed, status="ok" if finite else "failed", metric=info.metric,
@@ -150,8 +160,8 @@ def _values(task: str, group: pd.DataFrame, scores: list[str]) -> tuple[Array, A
         return (truth.astype(np.int64) if whole else truth), given, whole
     numeric = [pd.to_numeric(group[name], errors="coerce") for name in ("target", "prediction")]
     if any(column.isna().any() for column in numeric):
-        names = sorted({*map(str, target), *map(str, group["prediction"])})
-        number = {name: place for place, name in enumerate(names)}
+        known = sorted({*map(str, target), *map(str, group["prediction"])})
+        number = {name: place for place, name in enumerate(known)}
         found = [group[name].map(str).map(number).to_numpy() for name in ("target", "prediction")]
         return found[0], found[1].reshape(-1, 1), True
     truth, guess = (column.to_numpy(dtype=float) for column in numeric)

@@ -6,12 +6,17 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from graphnetz._core.errors import DataError, UnknownNameError, unknown_name
+from graphnetz._core.readers import place
+from graphnetz._core.text import shorten
 from graphnetz.metrics import lookup
 from graphnetz.records import CellResult
+from graphnetz.records.config import LARGEST_SEED, MOST_SEEDS
 from graphnetz.records.task_info import TaskInfo
+from graphnetz.report.checks import check_score
 
 REQUIRED = ("task", "model", "seed", "score")
 _OPTIONAL: dict[str, str | int | float] = {
@@ -36,6 +41,7 @@ def parse_scores(frame: Any, replication: str | Mapping[str, str] | None = None)
     ``replication``; it is unknown otherwise.
     """
     data = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
+    refuse_twice(data)
     missing = [name for name in REQUIRED if name not in data.columns]
     if missing:
         raise DataError(
@@ -44,18 +50,20 @@ def parse_scores(frame: Any, replication: str | Mapping[str, str] | None = None)
         )
     if data.empty:
         raise DataError("The scores have no row. Give one row per task, model and seed.")
-    data = data.assign(task=data["task"].map(str), model=data["model"].map(str))
-    data["seed"] = _numbers(data, "seed").astype("int64")
-    data["score"] = pd.to_numeric(data["score"], errors="coerce")
+    data = data.assign(task=names(data, "task"), model=names(data, "model"), seed=seeds(data))
+    data["score"] = numbers(data, "score")
     twice = data[data.duplicated(["task", "model", "seed"])]
     if not twice.empty:
         first = twice.iloc[0]
         raise DataError(
-            f"The scores hold task {first['task']!r}, model {first['model']!r}, seed {first['seed']} more than once. "
-            "Give one row per cell."
+            f"The scores hold task {first['task']!r}, model {first['model']!r}, seed {first['seed']} more than once "
+            f"({place(data, twice.index[0], 'seed')}). Give one row per cell."
         )
     data = told(data, replication)
     tasks = {str(name): _info(str(name), group) for name, group in data.groupby("task", sort=False)}
+    for row, task, score in zip(data.index, data["task"], data["score"], strict=True):
+        if math.isfinite(score):
+            check_score(tasks[task].metric, float(score), place(data, row, "score"))
     results = [
         _result(task, model, int(seed), float(score), tasks[task])
         for task, model, seed, score in zip(data["task"], data["model"], data["seed"], data["score"], strict=True)
@@ -88,11 +96,78 @@ def told(data: pd.DataFrame, replication: str | Mapping[str, str] | None) -> pd.
     return data.assign(replication=given)
 
 
-def _numbers(data: pd.DataFrame, column: str) -> pd.Series:
-    values = pd.to_numeric(data[column], errors="coerce")
-    wrong = values.isna() | (values % 1 != 0)
+def refuse_twice(data: pd.DataFrame) -> None:
+    """Refuse a table with two columns of one name."""
+    twice = data.columns[data.columns.duplicated()]
+    if len(twice):
+        raise DataError(f"The table has the column {str(twice[0])!r} twice. Give every column a name of its own.")
+
+
+def names(data: pd.DataFrame, column: str) -> pd.Series:
+    """Return a column of names as text; an empty one is refused with its place.
+
+    Examples
+    --------
+    >>> names(pd.DataFrame({"model": ["GCN", None]}), "model")
+    Traceback (most recent call last):
+        ...
+    graphnetz._core.errors.DataError: row 1, column 'model' is empty. Give a name.
+    """
+    empty = data[column].isna() | data[column].map(str).str.strip().eq("")
+    if empty.any():
+        raise DataError(f"{place(data, data.index[empty][0], column)} is empty. Give a name.")
+    return data[column].map(str)
+
+
+def seeds(data: pd.DataFrame) -> pd.Series:
+    """Return the column of seeds as whole numbers of 64 bits; what is none is refused with its place.
+
+    Examples
+    --------
+    >>> seeds(pd.DataFrame({"seed": [0, 1.5]}))
+    Traceback (most recent call last):
+        ...
+    graphnetz._core.errors.DataError: row 1, column 'seed' holds 1.5. Give a whole number below 2^63.
+    """
+    found = [_seed(value) for value in data["seed"]]
+    wrong = [row for row, value in zip(data.index, found, strict=True) if value is None]
+    if wrong:
+        value = data["seed"][wrong[0]]
+        given = "nothing" if value != value else shorten(repr(value.item() if hasattr(value, "item") else value), 40)
+        raise DataError(f"{place(data, wrong[0], 'seed')} holds {given}. Give a whole number below 2^63.")
+    if len(set(found)) > MOST_SEEDS:
+        raise DataError(f"The table has {len(set(found)):,} seeds; at most {MOST_SEEDS:,} are read.")
+    return pd.Series(found, index=data.index, dtype="int64")
+
+
+def _seed(value: Any) -> int | None:
+    """Read one seed; a float beyond 2^53 may stand for another number than was written."""
+    try:
+        if isinstance(value, str):
+            value = int(value) if value.strip().lstrip("+-").isdecimal() else float(value)
+        whole = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    exact = abs(whole) <= (2**53 if isinstance(value, float) else LARGEST_SEED)
+    return whole if exact and whole == value and not isinstance(value, bool) else None
+
+
+def numbers(data: pd.DataFrame, column: str) -> pd.Series:
+    """Return a column of numbers, NaN where a cell is empty; text and infinite numbers are refused with their place.
+
+    Examples
+    --------
+    >>> numbers(pd.DataFrame({"score": [0.8, "high"]}), "score")
+    Traceback (most recent call last):
+        ...
+    graphnetz._core.errors.DataError: row 1, column 'score' holds 'high'. Give a number, or leave the cell empty.
+    """
+    values = pd.to_numeric(data[column], errors="coerce").astype(float)
+    wrong = (values.isna() & data[column].notna()) | np.isinf(values)
     if wrong.any():
-        raise DataError(f"{column} holds {data[column][wrong].iloc[0]!r}. Give whole numbers.")
+        row = data.index[wrong][0]
+        given = shorten(repr(str(data[column][wrong].iloc[0])), 40)
+        raise DataError(f"{place(data, row, column)} holds {given}. Give a number, or leave the cell empty.")
     return values
 
 
@@ -106,17 +181,27 @@ def _info(task: str, group: pd.DataFrame) -> TaskInfo:
             raise DataError(
                 f"Task {task!r} has metric {metric!r} and no greater_is_better. Say true or false in that column."
             ) from error
-    extra: dict[str, Any] = {
-        name: type(default)(_single(task, group, name, default)) for name, default in _OPTIONAL.items()
-    }
-    seeds = group["seed"].nunique()
-    if extra["replication"] == "fold" and "splits" not in group.columns and seeds > MOST_FOLDS:
+    extra = {name: _typed(task, group, name, default) for name, default in _OPTIONAL.items()}
+    count = group["seed"].nunique()
+    if extra["replication"] == "fold" and "splits" not in group.columns and count > MOST_FOLDS:
         raise DataError(
-            f"Task {task!r} has {seeds} seeds on folds, and nobody said how many folds there are: several seeds of one "
+            f"Task {task!r} has {count} seeds on folds, and nobody said how many folds there are: several seeds of one "
             "fold are no further folds. Give the number of folds in a column splits (seed s takes fold s modulo "
             "splits), or 0 where every seed has a fold of its own."
         )
     return TaskInfo(metric, greater_is_better=_truth(task, better), **extra)
+
+
+def _typed(task: str, group: pd.DataFrame, column: str, default: Any) -> Any:
+    """The one value of ``column`` in the type of its default."""
+    value = _single(task, group, column, default)
+    try:
+        if isinstance(default, int) and int(value) != float(value):
+            raise ValueError(value)
+        return type(default)(value)
+    except (TypeError, ValueError, OverflowError):
+        words = "a whole number" if isinstance(default, int) else "a number"
+        raise DataError(f"Task {task!r} has {column}={shorten(repr(value), 40)}. Give {words}.") from None
 
 
 def _single(task: str, group: pd.DataFrame, column: str, default: Any) -> Any:

@@ -9,18 +9,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from graphnetz._core.errors import DataError
+from graphnetz._core.errors import DataError, GraphnetzError, IntegrityError, StoreError
 from graphnetz._core.plain import jsonable as jsonable
+from graphnetz._core.readers import parse_json, read_text
 from graphnetz.analysis.scores import public_error
 from graphnetz.records import CellResult, Protocol, Section, recorded_protocol
 from graphnetz.records.analysis import Comparison
+from graphnetz.records.digests import cell_digest, digest_of, predictions_digest, root_digest
 from graphnetz.records.task_info import TaskInfo
+from graphnetz.report.checks import check_results
+from graphnetz.report.integrity import check_beside
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
 
 SCHEMA = "graphnetz.report"
-VERSION = 1
+VERSION = 2
+WITHOUT_DIGESTS = 1
+"""Version of files from before there were digests: they are read, and nothing in them can be checked."""
 MAX_BYTES = 1 << 30
 
 WHERE_NOT_WHAT = frozenset(
@@ -32,6 +38,8 @@ SETTINGS = {"ci_method": str, "bootstrap_n": int, "bootstrap_seed": int, "pairwi
 """Settings of a report that its analysis starts from, and their types."""
 
 _FACTS = ("epochs", "best_epoch", "parameters", "n_train", "n_test", "notes", "trace")
+_OWN = ("metric", "greater_is_better", "replication")
+"""Facts that a cell states only where they differ from those of its task."""
 _TASK_FIELDS = tuple(item.name for item in dataclasses.fields(TaskInfo))
 
 
@@ -67,6 +75,12 @@ def dump(report: BenchmarkReport, *, histories: bool = True, sections: Sequence[
         "verdicts": [jsonable(verdict) for verdict in report.analysis.verdicts],
         "comparisons": [_comparison(pair) for pair in report.analysis.comparisons],
     }
+    results = _results(body, report.task_info)  # as a reader will see them
+    digests = []
+    for cell, result in zip(body["cells"], results, strict=True):
+        cell["digest"] = cell_digest(result)
+        digests.append((result.task, result.model, result.seed, cell["digest"]))
+    body["digest"] = {"body": digest_of(body), "root": root_digest(digests)}
     return json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -85,6 +99,7 @@ def _cells(report: BenchmarkReport, *, histories: bool) -> list[dict[str, Any]]:
     """Cells in the order of tasks, models, seeds, whatever order they finished in."""
     table = report.scores
     found = {(r.task, r.model, r.seed): r for r in report.results}
+    config = results_config(report.config)
     out = []
     for task, info in report.task_info.items():
         runs = report.histories.get(task, {})
@@ -96,6 +111,8 @@ def _cells(report: BenchmarkReport, *, histories: bool) -> list[dict[str, Any]]:
                 if result is None and not history and not math.isfinite(row[i]):
                     continue
                 cell = _cell(task, model, seed, result, info, float(row[i]))
+                if result is not None and result.protocol != recorded_protocol(config, task, model):
+                    cell["protocol"] = None if result.protocol is None else jsonable(result.protocol.as_dict())
                 if histories:
                     cell["history"] = {key: jsonable(list(values)) for key, values in history.items()}
                 out.append(cell)
@@ -110,19 +127,27 @@ def _cell(task: str, model: str, seed: int, result: CellResult | None, info: Tas
     base |= {name: jsonable(getattr(result, name)) for name in _FACTS}
     if not result.ok:
         base["error"] = public_error(result)
-    return base
+    else:
+        base |= {name: getattr(result, name) for name in _OWN if getattr(result, name) != getattr(info, name)}
+    predicted = result.predicted or (predictions_digest(result.predictions) if result.predictions is not None else "")
+    return base | ({"predictions": predicted} if predicted else {})
 
 
 def load(source: str | Path) -> dict[str, Any]:
-    """Return the arguments of a report from JSON text or a file of it."""
+    """Return the arguments of a report from JSON text or a file of it, after its digests were computed again."""
     raw = _parse(source)
+    name = "This report" if str(source).lstrip().startswith("{") else repr(Path(source).name)
+    if raw["schema_version"] != WITHOUT_DIGESTS:
+        _check_body(raw, name)
     try:
         tasks = {str(item["name"]): _task(item) for item in raw["tasks"]}
         models = tuple(map(str, raw["models"]))
         seeds = tuple(map(int, raw["seeds"]))
         config = dict(raw.get("config", {}))
-        protocols = {(task, model): recorded_protocol(config, task, model) for task in tasks for model in models}
-        results = [_result(item, tasks, protocols) for item in raw["cells"]]
+        results = _results(raw, tasks)
+        digests = _check_cells(raw, results, name) if raw["schema_version"] != WITHOUT_DIGESTS else {}
+        if name == "'results.json'":
+            check_beside(Path(source), digests, raw["digest"]["root"] if digests else "", results)
         return {
             "seeds": seeds,
             "histories": histories_of(results, tasks, models, seeds),
@@ -134,31 +159,60 @@ def load(source: str | Path) -> dict[str, Any]:
             "absent": {(str(i["task"]), str(i["model"])): str(i["reason"]) for i in raw.get("absent", ())},
             "sections": [Section.from_json(item) for item in raw.get("sections", ())],
         }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except StoreError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, GraphnetzError) as error:
         raise DataError(f"This report does not follow its schema ({error!r}). Write it again with to_json.") from error
 
 
-def _parse(source: str | Path) -> dict[str, Any]:
-    text = str(source)
-    if isinstance(source, Path) or not text.lstrip().startswith("{"):
-        path = Path(source)
-        try:
-            if path.stat().st_size > MAX_BYTES:
-                raise DataError(f"{path.name!r} is larger than {MAX_BYTES >> 20} MB and was not read.")
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"Cannot read the report {path.name!r}: {error}. Give a results.json file.") from error
+def _changed(name: str, what: str) -> IntegrityError:
+    return IntegrityError(
+        f"{name} is not as it was written: {what}. Restore it from a copy; where its store lies beside it, remove it "
+        "and write it again with graphnetz report."
+    )
+
+
+def _check_body(raw: Mapping[str, Any], name: str) -> None:
+    kept = raw.get("digest")
+    if not isinstance(kept, Mapping) or set(kept) != {"body", "root"}:
+        raise _changed(name, "its digests are missing")
     try:
-        raw = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"This is not JSON ({error}). Give a results.json file or its text.") from error
+        found = digest_of({key: value for key, value in raw.items() if key != "digest"})
+    except (ValueError, RecursionError):
+        found = ""
+    if found != kept["body"]:
+        raise _changed(name, "it does not match its digest")
+
+
+def _check_cells(raw: Mapping[str, Any], results: Sequence[CellResult], name: str) -> dict[tuple[str, str, int], str]:
+    seen: dict[tuple[str, str, int], str] = {}
+    for item, result in zip(raw["cells"], results, strict=True):
+        place = (result.task, result.model, result.seed)
+        words = f"{result.task} / {result.model} / seed {result.seed}"
+        if place in seen:
+            raise _changed(name, f"it holds the cell {words} twice")
+        seen[place] = cell_digest(result)
+        if seen[place] != item["digest"]:
+            raise _changed(name, f"the cell {words} does not match its digest")
+    if root_digest((*place, digest) for place, digest in seen.items()) != raw["digest"]["root"]:
+        raise _changed(name, "its cells do not match the digest of the run")
+    return seen
+
+
+def _parse(source: str | Path) -> dict[str, Any]:
+    give = "Give a results.json file or its text."
+    text, name = str(source), "The report"
+    if isinstance(source, Path) or not text.lstrip().startswith("{"):
+        text, name = read_text(source, most=MAX_BYTES, give=give, what="the report"), Path(source).name
+    raw = parse_json(text, name=name, give=give)
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         raise DataError(f"This is not a graphnetz report: its schema is not {SCHEMA!r}. Give a results.json file.")
-    if raw.get("schema_version") != VERSION:
+    if raw.get("schema_version") not in (WITHOUT_DIGESTS, VERSION):
         raise DataError(
-            f"This report has schema version {raw.get('schema_version')!r}; this version reads {VERSION}. "
-            "Read it with the version that wrote it."
+            f"This report has schema version {raw.get('schema_version')!r}; this version reads {WITHOUT_DIGESTS} and "
+            f"{VERSION}. Read it with the version that wrote it."
         )
+    check_results(raw, name)
     return raw
 
 
@@ -173,6 +227,12 @@ def _float(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
+def _results(raw: Mapping[str, Any], tasks: Mapping[str, TaskInfo]) -> list[CellResult]:
+    config, known = raw.get("config", {}), (tasks, raw["models"])
+    protocols = {(task, model): recorded_protocol(config, task, model) for task in known[0] for model in known[1]}
+    return [_result(item, tasks, protocols) for item in raw["cells"]]
+
+
 def _result(
     item: Mapping[str, Any],
     tasks: Mapping[str, TaskInfo],
@@ -180,23 +240,27 @@ def _result(
 ) -> CellResult:
     info = tasks[item["task"]]
     counts: dict[str, Any] = {name: int(item.get(name, 0)) for name in ("epochs", "parameters", "n_train", "n_test")}
+    protocol = protocols.get((str(item["task"]), str(item["model"])))
+    if "protocol" in item:
+        protocol = None if item["protocol"] is None else Protocol().replace(**item["protocol"])
     return CellResult(
         key="",
         task=str(item["task"]),
         model=str(item["model"]),
         seed=int(item["seed"]),
         status=item["status"],
-        metric=info.metric,
-        greater_is_better=info.greater_is_better,
+        metric=str(item.get("metric", info.metric)),
+        greater_is_better=bool(item.get("greater_is_better", info.greater_is_better)),
         metrics={str(key): _float(value) for key, value in item["metrics"].items()},
         history={str(key): [_float(v) for v in values] for key, values in item.get("history", {}).items()},
         best_epoch=item.get("best_epoch"),
         error=str(item.get("error", "")),
-        replication=info.replication,
+        replication=str(item.get("replication", info.replication)),
         **counts,
         notes=tuple(map(str, item.get("notes", ()))),
         trace=tuple(dict(step) for step in item.get("trace", ())),
-        protocol=protocols.get((str(item["task"]), str(item["model"]))),
+        protocol=protocol,
+        predicted=str(item.get("predictions", "")),
     )
 
 

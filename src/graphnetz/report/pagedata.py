@@ -69,10 +69,12 @@ def _absent(analysis: Analysis) -> tuple[tuple[str, str, str], ...]:
 def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     table = analysis.scores
     done, failed = int(np.isfinite(table.values).sum()), len(analysis.facts.failures)
+    there = {seed for i, seed in enumerate(table.seeds) if np.isfinite(table.values[:, :, i]).any()}
+    there |= {result.seed for result in analysis.facts.failures}
     return (
         ("Tasks", str(len(table.tasks))),
         ("Models", str(len(table.models))),
-        ("Seeds", str(len(table.seeds))),
+        ("Seeds", str(len(there))),
         ("Cells", f"{done} finished" + (f", {failed} failed" if failed else "")),
     )
 

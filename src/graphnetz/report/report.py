@@ -23,6 +23,7 @@ from graphnetz.report import frames, jsonio, latex, plots
 from graphnetz.report import from_predictions as frompredictions
 from graphnetz.report import from_scores as fromscores
 from graphnetz.report.page import Verdicts, render_fragment
+from graphnetz.report.sections import planned_and_read
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,7 +227,9 @@ class BenchmarkReport:
         BenchmarkReport(2 tasks, 3 models, 5 seeds)
         """
         beside = None if str(source).lstrip().startswith("{") else Path(source).parent
-        return cls(**jsonio.load(source), examples_in=beside)
+        found = cls(**jsonio.load(source), examples_in=beside)
+        found.sections = planned_and_read(found)
+        return found
 
     # Mapping task -> {model: history of the first seed}
 

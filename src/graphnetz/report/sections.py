@@ -5,12 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from graphnetz._core.errors import DataError
+from graphnetz._core.errors import DataError, StoreError
 from graphnetz._core.paths import slug, write_file
-from graphnetz.records import Section
+from graphnetz._core.readers import read_json
+from graphnetz.analysis.registration import (
+    SECTION,
+    Registered,
+    intact,
+    plan_body,
+    registered_in,
+    registration_section,
+    without_plan,
+)
+from graphnetz.records import Cell, Section
+from graphnetz.records.seed_rule import SeedRule
 from graphnetz.report.jsonio import jsonable
+
+if TYPE_CHECKING:
+    from graphnetz.report.report import BenchmarkReport
 
 FOLDER = "sections"
 SCHEMA = "graphnetz.section"
@@ -71,14 +87,7 @@ def read_sections(folder: str | Path, *, strict: bool = True) -> list[Section]:
 
 def _read(path: Path) -> Section:
     what = f"The section {path.name!r}"
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DataError(f"{what} is larger than {MAX_BYTES >> 20} MB and was not read.")
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise DataError(
-            f"{what} cannot be read as JSON: {type(error).__name__}. Write it with write_section."
-        ) from error
+    raw = read_json(path, most=MAX_BYTES, give="Write it with write_section.")
     if not isinstance(raw, dict) or (raw.get("schema"), raw.get("schema_version")) != (SCHEMA, VERSION):
         raise DataError(f"{what} does not have schema {SCHEMA!r} version {VERSION}. Write it with write_section.")
     try:
@@ -95,3 +104,51 @@ def combine(first: Iterable[Section], then: Sequence[Section]) -> list[Section]:
 def readable(sections: Iterable[Section]) -> list[Section]:
     """Return the sections that are more than a note about a bad file; the note ends when the file is mended."""
     return [section for section in sections if not section.name.startswith(_UNREAD)]
+
+
+def planned_and_read(
+    report: BenchmarkReport, registered: Registered | None = None, *, pending: Iterable[Cell] = ()
+) -> list[Section]:
+    """Return the sections of a report with its plan held against the cells that are there now.
+
+    Parameters
+    ----------
+    report
+        Any report.
+    registered
+        The plan, from a store; None takes the one that the report carries.
+    pending
+        Cells that are still to be trained.
+    """
+    before = [section for section in report.sections if section.name == SECTION]
+    plan = registered or next(filter(None, map(registered_in, before)), None)
+    if plan is None:
+        hashes = [str(section.extra["hash"]) for section in before if "hash" in section.extra]
+        return combine(report.sections, [without_plan(hashes)]) if hashes else list(report.sections)
+    if report.examples_in is not None:
+        plan = _with_file(plan, Path(report.examples_in) / "plan.json")
+    left = list(pending)
+    rule = SeedRule.from_config(report.config)
+    held = [(r.task, r.model, r.seed) for r in report.results]
+    body = plan_body(
+        {task: info for task, info in report.task_info.items() if any(task == place[0] for place in held)},
+        [*report.results, *left],
+        models=list(dict.fromkeys(model for _, model, _ in held)), seeds=sorted({seed for *_, seed in held}),
+        rule=rule, search=report.config.get("search"), method=report.pairwise_method, absent=report.absent,
+    )  # fmt: skip
+    waiting = [(cell.task, cell.model, cell.seed) for cell in left]
+    made = registration_section(plan, body, held, pending=waiting, absent=report.absent)
+    return combine(report.sections, [made])
+
+
+def _with_file(plan: Registered, path: Path) -> Registered:
+    """Look whether the file of a plan was changed."""
+    try:
+        if not path.is_file():
+            return plan
+        text = path.read_text(encoding="utf-8") if path.stat().st_size <= MAX_BYTES else ""
+    except UnicodeDecodeError:
+        text = ""
+    except OSError as error:  # it says nothing about what the file holds
+        raise StoreError(f"Cannot read {str(path)!r}: {error.strerror}. Nothing was lost: resume the run.") from error
+    return replace(plan, changed=not intact(text, plan.hash))

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from graphnetz._core.collector import no_collector
-from graphnetz._core.paths import write_file
+from graphnetz._core.paths import refuse_links, write_file
 from graphnetz.records import Section
-from graphnetz.report import frames, latex, plots
+from graphnetz.records.kept import examples_file
+from graphnetz.report import frames, integrity, latex, plots
 from graphnetz.report.jsonio import dump, jsonable
 from graphnetz.report.page import render_page
 from graphnetz.report.pagecharts import nearest_components
@@ -32,15 +33,22 @@ if TYPE_CHECKING:
 def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool = True) -> Path:
     """Write every file of the run folder that comes from cells; ``figures=False`` leaves those of papers out."""
     out = Path(folder)
+    refuse_links(out)
     # What the report holds is newer than a file of the same name: files are read when a report is made.
     sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
     with no_collector():
         texts = report_texts(report, sections, folder=out)
+    # Gone until the last file is written: a folder whose writer was killed half-way was not tampered with.
+    (out / integrity.FILE_NAME).unlink(missing_ok=True)
     for name, text in texts.items():
         write_file(out / name, text)
     # The page draws its own charts: it is there seconds before the figures for papers and slides are.
     if figures:
         write_figures(report.analysis, out / "figures")
+    names = [name for name in texts if name not in integrity.NOT_IDENTICAL]
+    names += [f"figures/{name}.{kind}" for name in FIGURES for kind in FORMATS]
+    names += [f"examples/{examples_file(task)}" for task in report.task_info]
+    integrity.write_digests(out, json.loads(texts["results.json"])["cells"], [*names, "plan.json"])
     return out
 
 
@@ -100,7 +108,15 @@ MAX_PLACES = 150
 """What a figure holds before it is neither readable nor quick to draw; tables hold everything."""
 
 
-def write_figures(analysis: Analysis, folder: Path, *, formats: Sequence[str] = ("png", "pdf")) -> None:
+FORMATS = ("png", "pdf")
+FIGURES = (
+    "critical_difference", "dashboard", "dots", "components", "forest", "bars", "rank_sets", "profiles",
+    "pairwise_matrix", "pairwise_list", "learning_curves",
+)  # fmt: skip
+"""Names of all figures that a folder may hold."""
+
+
+def write_figures(analysis: Analysis, folder: Path, *, formats: Sequence[str] = FORMATS) -> None:
     """Write every figure as PDF and PNG."""
     for plan in figure_plans(analysis):
         with lean_fonts(), no_collector():

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz._core.paths import write_file
+from graphnetz._core.readers import refuse_bomb
 from graphnetz.selection.metafeatures import feature_names, meta_features
 from graphnetz.selection.space import Configuration
 
@@ -313,6 +314,7 @@ class PerformanceBank:
             shipped = resources.files("graphnetz.selection") / "shipped" / "bank.npz"
             return _parse(shipped.read_bytes(), "shipped bank") if shipped.is_file() else cls()
         try:
+            refuse_bomb(path)
             return _parse(Path(path).read_bytes(), Path(path).name)
         except OSError as error:
             raise DataError(f"Cannot read the bank {str(path)!r}: {error.strerror}. Give a saved bank.") from error

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz._core.readers import regular
 from graphnetz.datasets import CARDS, real_graphs
 from graphnetz.graphs import as_graph
 from graphnetz.graphs.compressed import Graph
@@ -108,6 +109,8 @@ def own_graphs(files: Sequence[Path], labels: Sequence[Path] = ()) -> tuple[File
     """Edge lists and, in the same order, their files of node classes."""
     if labels and len(labels) != len(files):
         raise UsageError(f"There are {len(files)} --graph and {len(labels)} --labels. Give one of each per graph.")
+    for file in (*files, *labels):
+        regular(file, give="Give edge lists with --graph and their node classes with --labels.")
     specs = tuple(map(FileSpec, files, labels or (None,) * len(files)))
     names = [spec.name for spec in specs]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -3,6 +3,7 @@
 from graphnetz.tasktypes import edge_cls, graph_cls, graph_reg, link_pred, multi_reg, node_cls
 from graphnetz.tasktypes.base import TASK_TYPES, Dims, EncoderBuilder, Split, TaskType, known_task_type, task_type
 from graphnetz.tasktypes.loop import DivergedError, Fit, evaluate, fit
+from graphnetz.tasktypes.shown import shown
 
 __all__ = [
     "TASK_TYPES",
@@ -21,5 +22,6 @@ __all__ = [
     "link_pred",
     "multi_reg",
     "node_cls",
+    "shown",
     "task_type",
 ]

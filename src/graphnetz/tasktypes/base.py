@@ -179,7 +179,8 @@ class TaskType(abc.ABC):
     """One kind of prediction. Adding one is one new file with one registered subclass.
 
     Class attributes: ``name`` (as in ``Task.task_type``), ``label`` (readable), ``metrics`` (keys, the
-    headline first) and ``defaults`` (protocol settings of this task type).
+    headline first), ``defaults`` (protocol settings of this task type) and ``answers`` (attributes of graphs that
+    hold what is to be predicted: models are given those of training examples only).
 
     Examples
     --------
@@ -192,6 +193,7 @@ class TaskType(abc.ABC):
     label: ClassVar[str]
     metrics: ClassVar[tuple[str, ...]]
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    answers: ClassVar[tuple[str, ...]] = ("y", "y_node", "y_graph", "edge_label")
 
     @abc.abstractmethod
     def split(self, dataset: Any, seed: int) -> Split:

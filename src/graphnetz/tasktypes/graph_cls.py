@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from graphnetz._core.errors import DataError
 from graphnetz.tasktypes.base import Split, as_float, task_type
 from graphnetz.tasktypes.graph_level import GraphLevel
+from graphnetz.tasktypes.graphs import check_several
 
 
 @task_type
@@ -25,8 +26,10 @@ class GraphClassification(GraphLevel):
         packed, parts, replication = self.packed(dataset, seed)
         y = packed.graph["y"]
         y = y.squeeze(1) if y.dim() == 2 and y.size(1) == 1 else y
-        many = y.dim() == 2
-        if not many:
+        many = y.dim() >= 2
+        if many:
+            check_several(y, "Graph classification:")
+        else:
             if y.is_floating_point() and not torch.equal(y, y.round()):
                 raise DataError(
                     "Graph classification needs class numbers as y; found fractions. Use graph_reg instead?"

@@ -15,6 +15,7 @@ from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, TaskType, to_n
 from graphnetz.tasktypes.graphs import as_graphs, given_split, random_split, vocabulary
 from graphnetz.tasktypes.heads import EmbedInput, GraphHead, embedded
 from graphnetz.tasktypes.packing import PackedGraphs, pack
+from graphnetz.tasktypes.shown import lent
 
 
 class OnGraphs(TaskType):
@@ -106,4 +107,4 @@ def evaluation_outputs(split: Split, parts: tuple[str, ...], run: Callable[[Any]
     A batch holds graphs of one part only: a model that takes statistics of its batch at evaluation must not let
     test graphs change its validation outputs, by which epochs and settings are chosen, nor the other way round.
     """
-    return {part: torch.cat([run(batch) for batch in evaluation_batches(split, part)]) for part in parts}
+    return {part: torch.cat([run(lent(batch)) for batch in evaluation_batches(split, part)]) for part in parts}

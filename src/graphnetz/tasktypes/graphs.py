@@ -135,3 +135,16 @@ def random_split(count: int, seed: int, *, fractions: tuple[float, float] = (0.8
     train = min(max(int(count * fractions[0]), 1), count - 2)
     val = min(max(int(count * fractions[1]), 1), count - train - 1)
     return {"train": order[:train], "val": order[train : train + val], "test": order[train + val :]}
+
+
+def check_several(y: Tensor, what: str) -> None:
+    """Refuse rows of labels that are not 0 or 1 each; a label that is not known is NaN."""
+    if y.dim() != 2:
+        raise DataError(f"{what} y has the shape {tuple(y.shape)}. Give one class, or one row of labels, for each.")
+    held = y[torch.isfinite(y)] if y.is_floating_point() else y
+    odd = held[(held != 0) & (held != 1)]
+    if odd.numel():
+        raise DataError(
+            f"{what} y has {y.size(1)} columns and holds {odd[0].item():g}. Several labels at once are 0 or 1 each; "
+            "one class is a single number."
+        )

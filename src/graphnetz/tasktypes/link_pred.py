@@ -21,6 +21,7 @@ from graphnetz.tasktypes.pairs import (
     Pairs,
     corrupt_tails,
     labelled,
+    mixed,
     sample_non_edges,
     triple_codes,
     unordered_pairs,
@@ -126,6 +127,8 @@ def _message_graph(graph: Data, keep: Tensor) -> Data:
 
 
 def _make(data: Data, parts: Mapping[str, Any], *, notes: tuple[str, ...] = (), **options: Any) -> Split:
+    # A model that decodes held-out pairs must not read the answer off their places: positives came first.
+    parts = {part: pairs if part == "train" else mixed(pairs) for part, pairs in parts.items()}
     edge_dim = None if data.edge_attr is None else data.edge_attr.size(1)
     dims = Dims(
         data.x.size(1), 1, edge_dim, options.pop("num_relations", None), vocabulary(data.x), num_nodes=data.num_nodes

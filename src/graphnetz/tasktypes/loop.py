@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from graphnetz.metrics import METRICS
 from graphnetz.records import Protocol
 from graphnetz.tasktypes.base import Split, TaskType, to_numpy
 from graphnetz.tasktypes.quick_adam import QuickAdam
+from graphnetz.tasktypes.shown import lent, shown
 
 OPTIMISERS: Registry[Callable[..., torch.optim.Optimizer]] = Registry(
     "optimiser", entry_points="graphnetz.optimisers", accepts=callable
@@ -161,11 +163,12 @@ def _fit(
     on_epoch: Callable[[int, dict[str, float]], None] | None,
     keep_best_weights: bool,
 ) -> Fit:
-    state = _State(task_type, split, protocol, keep_best_weights)
+    # Models are given ``seen``; what they are measured by stays here.
+    seen, state = shown(split, task_type.answers), _State(task_type, split, protocol, keep_best_weights)
     optimiser = OPTIMISERS[protocol.optimiser](_trainable(model), lr=protocol.lr, weight_decay=protocol.weight_decay)
     schedule = _schedule(optimiser, protocol)
     for epoch in range(protocol.epochs):
-        train_loss = _train_epoch(task_type, model, split, protocol, optimiser)
+        train_loss = _train_epoch(task_type, model, seen, protocol, optimiser)
         evaluated = (epoch + 1) % protocol.eval_every == 0 or epoch + 1 == protocol.epochs
         row = state.record(model, epoch, train_loss, evaluated, with_loss=schedule is not None)
         if on_epoch is not None:
@@ -205,6 +208,7 @@ def _train_epoch(
     own_loss = getattr(model, "training_loss", None)
     for batch in task_type.batches(split, protocol.batch_size):
         optimiser.zero_grad(set_to_none=True)
+        batch = lent(batch)
         loss = own_loss(batch) if own_loss is not None else task_type.loss(model, split, batch)
         value = float(loss.detach())
         if not math.isfinite(value):
@@ -276,7 +280,7 @@ class _State:
 def evaluate(
     task_type: TaskType, model: nn.Module, split: Split, parts: tuple[str, ...] = PARTS
 ) -> dict[str, torch.Tensor]:
-    """Outputs of a model in evaluation mode.
+    """Outputs of a model in evaluation mode, which is given the inputs of validation and test and no label of them.
 
     Parameters
     ----------
@@ -300,5 +304,6 @@ def evaluate(
     (8, 2)
     """
     model.eval()
+    seen = shown(split, task_type.answers)
     with torch.no_grad():
-        return task_type.scores(model, split, parts)
+        return task_type.scores(model, dataclasses.replace(seen, data=lent(seen.data)), parts)

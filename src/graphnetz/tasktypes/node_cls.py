@@ -15,7 +15,7 @@ from graphnetz._core.errors import DataError
 from graphnetz.records import Replication
 from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, as_float, task_type
 from graphnetz.tasktypes.graph_level import OnGraphs
-from graphnetz.tasktypes.graphs import as_graphs
+from graphnetz.tasktypes.graphs import as_graphs, check_several
 from graphnetz.tasktypes.heads import embedded
 from graphnetz.tasktypes.packing import PackedGraphs, pack
 
@@ -38,7 +38,9 @@ class NodeClassification(OnGraphs):
             raise DataError("Node classification needs y with one label (or one row of labels) per node.")
         y = packed.node["y"]
         y = y.squeeze(1) if y.dim() == 2 and y.size(1) == 1 else y
-        many = y.dim() == 2
+        many = y.dim() >= 2
+        if many:
+            check_several(y, "Node classification:")
         members: dict[str, Any]
         if len(graphs) == 1:
             parts, replication = _masked(packed, seed)

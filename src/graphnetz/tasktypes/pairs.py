@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from graphnetz._core.errors import DataError
+from graphnetz._core.rng import generator
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,13 @@ def labelled(
     label = torch.cat([torch.ones(positive.shape[1]), torch.zeros(negative.shape[1])])
     types = None if relation is None else torch.from_numpy(np.concatenate(relation))
     return Pairs(index, label.to(torch.get_default_dtype()), types)
+
+
+def mixed(pairs: Pairs) -> Pairs:
+    """The same pairs in an order that says nothing about their labels, for the parts that models are tested on."""
+    order = torch.from_numpy(generator("order of pairs", len(pairs)).permutation(len(pairs)))
+    relation = None if pairs.relation is None else pairs.relation[order]
+    return Pairs(pairs.index[:, order], pairs.label[order], relation)
 
 
 def unordered_pairs(edge_index: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -75,7 +83,7 @@ def sample_non_edges(edges: np.ndarray, num_nodes: int, count: int, rng: np.rand
         # A third more than needed, so that one or two rounds are enough.
         a, b = rng.integers(0, num_nodes, (2, int(1.3 * (count - chosen.size)) + 16))
         codes = (np.minimum(a, b) * num_nodes + np.maximum(a, b))[a != b]
-        codes = codes[~_member(edges, codes)]
+        codes = codes[~member(edges, codes)]
         joined = np.concatenate([chosen, codes])
         # In order of arrival: cutting sorted codes would prefer pairs of small node numbers.
         _, first = np.unique(joined, return_index=True)
@@ -93,7 +101,7 @@ def corrupt_tails(
     entities, _ = sizes
     tails: np.ndarray = rng.integers(0, entities, size=(triples.shape[1],))
     for _ in range(100):
-        bad = _member(known, triple_codes(triples[0], triples[1], tails, sizes))
+        bad = member(known, triple_codes(triples[0], triples[1], tails, sizes))
         if not bad.any():
             return tails
         tails[bad] = rng.integers(0, entities, int(bad.sum()))
@@ -106,7 +114,8 @@ def triple_codes(head: np.ndarray, relation: np.ndarray, tail: np.ndarray, sizes
     return np.asarray((head.astype(np.int64) * relations + relation) * entities + tail)
 
 
-def _member(sorted_codes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def member(sorted_codes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Whether each of ``codes`` is among ``sorted_codes``."""
     if sorted_codes.size == 0:
         return np.zeros(codes.shape, dtype=bool)
     position = np.searchsorted(sorted_codes, codes).clip(max=sorted_codes.size - 1)

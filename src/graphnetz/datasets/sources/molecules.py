@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from torch_geometric.data import Data
 from graphnetz._core.download import fetch, mirror_has
 from graphnetz._core.errors import DataError, unknown_name
 from graphnetz._core.optional import require
+from graphnetz._core.readers import open_binary
 from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached
 
 URL = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets"
@@ -158,7 +158,8 @@ def _table_file(raw: Path, name: str, file: str, *, mirror: str | Path | None) -
 
 
 def _rows(path: Path) -> list[list[str]]:
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    with open_binary(path) as stream:
+        content = stream.read()
     try:
         rows = [row for row in csv.reader(io.StringIO(content.decode("utf-8"), newline="")) if row]
     except (UnicodeDecodeError, csv.Error) as error:

@@ -20,6 +20,7 @@ from torch_geometric.data import Data
 from graphnetz._core.download import fetch, mirror_has
 from graphnetz._core.errors import DataError, DownloadError, GraphnetzError, UsageError
 from graphnetz._core.paths import slug
+from graphnetz._core.readers import Bounded
 from graphnetz.datasets.generators.build import with_masks
 from graphnetz.datasets.sources.base import Built, GraphDataset, cached, rule_for
 
@@ -280,7 +281,8 @@ def open_member(source: zipfile.ZipFile, entry: zipfile.ZipInfo, *, errors: str 
 
 def _open_text(path: Path) -> io.TextIOBase:
     if path.suffix == ".gz":
-        return io.TextIOWrapper(gzip.open(path, "rb"), encoding="utf-8", newline="")
+        bounded = io.BufferedReader(Bounded(gzip.open(path, "rb"), path))  # noqa: SIM115 - closed by who reads it
+        return io.TextIOWrapper(bounded, encoding="utf-8", newline="")
     return open(path, encoding="utf-8", newline="")
 
 

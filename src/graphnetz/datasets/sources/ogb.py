@@ -20,6 +20,7 @@ from graphnetz._core.archive import unpack
 from graphnetz._core.download import fetch
 from graphnetz._core.errors import DataError, MissingExtraError, unknown_name
 from graphnetz._core.optional import pip_install
+from graphnetz._core.readers import open_binary
 from graphnetz._core.unpickle import read_torch
 from graphnetz.datasets.sources.base import Built, GraphDataset, cached, mask_of, rule_for
 
@@ -149,7 +150,8 @@ def _table(path: Path) -> np.ndarray:
     if not path.is_file():
         raise DataError(f"The OGB archive lacks {path.name!r}.")
     try:
-        values = pd.read_csv(path, compression="gzip", header=None).to_numpy()
+        with open_binary(path) as stream:
+            values = pd.read_csv(stream, header=None).to_numpy()
     except (ValueError, OSError, EOFError) as error:
         raise DataError(f"{path.name!r} is not a table of numbers ({error}).") from error
     if values.dtype.kind not in "iuf":

@@ -14,6 +14,7 @@ from typing import Any
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
+from graphnetz._core.paths import refuse_links
 from graphnetz.engine.config import mirrored, resolve
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory, results_of
@@ -113,7 +114,7 @@ def estimate_plan(config: RunConfig) -> Estimate:
 
 def _estimated(config: RunConfig, workbench: Workbench, plan: Plan) -> Estimate:
     workers, limit = config.workers, config.memory
-    done, recorded = _recorded(config.folder(), plan)
+    done, recorded = recorded_cells(config.folder(), plan)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in plan.cells:
         groups.setdefault((cell.task, cell.model), []).append(cell)
@@ -132,7 +133,9 @@ def _estimated(config: RunConfig, workbench: Workbench, plan: Plan) -> Estimate:
     return Estimate(tuple(pairs), workers or default_workers(Limits(memory_mb=limit)), limit)
 
 
-def _recorded(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str], tuple[int, float, float]]]:
+def recorded_cells(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str], tuple[int, float, float]]]:
+    """Return the cells of a plan that a run folder has finished, and what its finished cells took."""
+    refuse_links(folder)
     if not (folder / "store.sqlite").exists():
         return set(), {}
     with Store.open(folder, readonly=True) as store:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from graphnetz._core.errors import StoreError
 from graphnetz.engine.executors.base import Executor, Limits, RunOne
+from graphnetz.engine.executors.waiting import Patience
 from graphnetz.engine.store import Store, new_owner, retire
 from graphnetz.records import Cell, CellResult
 
@@ -28,7 +29,7 @@ def drive(
 ) -> None:
     """Run every planned cell that has no result, until none is missing.
 
-    Cells that another runner holds are waited for; if that runner dies, they are taken over. A
+    Cells that another runner holds are waited for, and it is said so; if that runner dies, they are taken over. A
     result that comes after its cell was taken over is dropped: the other runner's counts.
 
     Parameters
@@ -42,7 +43,9 @@ def drive(
     """
     owner = new_owner()
     by_key = {cell.key: cell for cell in cells}
+    ours = {(cell.task, cell.model, cell.seed) for cell in cells}
     due = 0.0
+    patience = Patience(lease_seconds)
 
     def claim(cell: Cell) -> bool:
         granted = store.claim(cell.key, owner, lease_seconds)
@@ -68,10 +71,13 @@ def drive(
             held = store.held_by_others(owner)
             todo = [by_key[key] for key in missing if key not in held]
             if todo:
+                patience.over()
                 with _beating(store, owner, lease_seconds) if executor.in_process else contextlib.nullcontext():
                     executor.run(todo, run_one, limits=limits or Limits(), on_start=claim, on_result=keep, tick=pulse)
             else:
                 pulse()
+                for gone in patience.look([row for row in store.running() if row[:3] in ours]):
+                    store.release(gone)
                 time.sleep(poll_seconds)
     finally:
         try:
@@ -82,12 +88,12 @@ def drive(
 
 @contextlib.contextmanager
 def _beating(store: Store, owner: str, lease_seconds: float) -> Iterator[None]:
-    """Extend leases from a thread with its own connection, while cells run in this process."""
+    """Extend leases from a thread with connections of its own, while cells run in this process."""
     stop = threading.Event()
 
     def beat() -> None:
-        with contextlib.suppress(StoreError), Store(store.path) as own:
-            while not stop.wait(lease_seconds / 4):
+        while not stop.wait(lease_seconds / 4):
+            with contextlib.suppress(StoreError), Store.open(store.path) as own:  # one that fails is not the last
                 own.heartbeat(owner, lease_seconds)
 
     thread = threading.Thread(target=beat, name="graphnetz-heartbeat", daemon=True)

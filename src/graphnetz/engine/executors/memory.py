@@ -27,10 +27,31 @@ def resident(pid: int | None = None) -> float:
     return math.nan
 
 
-def family(pid: int) -> float:
-    """Return the resident bytes of a process plus the proportional share of its descendants."""
+def file_pages() -> float:
+    """Return the resident bytes of this process that are pages of files, libraries above all; 0 where unknown."""
+    found = _kilobytes(Path("/proc/self/status"), "RssFile:") if _PROC else 0.0
+    return 0.0 if math.isnan(found) else found
+
+
+def _own_pages(pid: int) -> float:
+    """Return the resident bytes of a process that are pages of no file."""
+    status = Path(f"/proc/{pid}/status")
+    return _kilobytes(status, "RssAnon:") + _kilobytes(status, "RssShmem:")
+
+
+def family(pid: int, *, forks: bool = False) -> float:
+    """Return the resident bytes of a process plus the proportional share of its descendants.
+
+    Of children that are forks of it (``forks``) what they have beyond their parent counts.
+    """
     total = resident(pid)
     todo = children(pid)
+    if forks and _PROC:
+        before, todo = todo, []
+        for child in before:
+            grown = _own_pages(child) - _own_pages(pid)
+            total += 0.0 if math.isnan(grown) else max(grown, 0.0)
+            todo.extend(children(child))
     while todo:
         child = todo.pop()
         share = _kilobytes(Path(f"/proc/{child}/smaps_rollup"), "Pss:") if _PROC else resident(child)

@@ -20,7 +20,8 @@ from graphnetz.engine.executors.channel import BrokenChannelError, Channel
 from graphnetz.engine.executors.nursery import Nursery
 from graphnetz.engine.executors.outcome import OUTSIDE, death, ended, over_memory, signal_of
 from graphnetz.engine.executors.spawner import Spawner
-from graphnetz.engine.executors.worker_process import here
+from graphnetz.engine.executors.waiting import StoppedProcesses
+from graphnetz.engine.executors.worker_process import here, is_foreign, runs_apart
 from graphnetz.records import Cell, CellResult
 
 _MEMORY_INTERVAL = 0.02
@@ -77,6 +78,7 @@ class Pool:
     _bad_starts: int = 0
     _watched: float = 0.0
     _payload: bytes | None = None
+    _stopped: StoppedProcesses = field(default_factory=StoppedProcesses)
 
     def __post_init__(self) -> None:
         here()  # computed before the fork, inherited by all
@@ -120,8 +122,20 @@ class Pool:
             out += self._listen(token, worker)
         out += self._nursery_news()
         out += self._enforce()
+        self._stopped.look(self._doing())
         self._fill()
         return out
+
+    def _doing(self) -> dict[int, str]:
+        """What each process of the pool does, in words."""
+        doing = {self.nursery.pid: "it starts the workers"} if self.nursery.pid is not None else {}
+        for worker in self._workers.values():
+            if worker.pid is not None:
+                cell = worker.cell
+                doing[worker.pid] = (
+                    "an idle worker" if cell is None else f"{cell.task} / {cell.model} / seed {cell.seed}"
+                )
+        return doing
 
     def drain(self) -> list[CellResult]:
         """Return results that are already here, without waiting and without starting anything."""
@@ -156,8 +170,11 @@ class Pool:
             elif kind == "broken":
                 raise CannotMoveError(f"The work cannot be taken to a fresh process ({body}).")
             elif worker.cell is not None:
-                worker.cell = None
+                cell, worker.cell = worker.cell, None
                 out.append(body)
+                if body.status == "tampered" and not is_foreign(self.run_one, cell):
+                    self._end(token, "failed", "")  # nobody has put its data and libraries right
+                    return out
         if worker.channel.closed and worker.closed_at is None:
             worker.closed_at = time.monotonic()
         return out
@@ -247,7 +264,8 @@ class Pool:
         for token, worker in list(self._workers.items()):
             if worker.cell is None or worker.pid is None:
                 continue
-            used = memory.family(worker.pid) - worker.baseline
+            forks = isinstance(self.nursery, Nursery) and runs_apart(self.run_one, worker.cell)
+            used = memory.family(worker.pid, forks=forks) - worker.baseline
             worker.peak = max(worker.peak, used)
             if used > megabytes * 1e6:
                 out += self._end(token, "oom", over_memory(megabytes, used))

@@ -7,16 +7,19 @@ import json
 import os
 import sqlite3
 import time
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from graphnetz._core.errors import StoreError
-from graphnetz.engine.store import schema
+from graphnetz._core.errors import IntegrityError, NoDigestsWarning, StoreError
+from graphnetz._core.paths import make_folder, sync_folder
+from graphnetz.engine.store import schema, seal
 from graphnetz.engine.store.codec import dump_json
-from graphnetz.engine.store.files import plain_errors, store_file, warn_on_network
+from graphnetz.engine.store.files import file_number, plain_errors, removed, store_file, warn_on_network
 from graphnetz.engine.store.owners import owner_is_dead
 from graphnetz.engine.store.rows import (
     ASSIGNMENTS,
@@ -29,9 +32,13 @@ from graphnetz.engine.store.rows import (
     trace_and_reads,
 )
 from graphnetz.records import Cell, CellResult, Predictions, Protocol, Section
+from graphnetz.records.digests import predictions_digest, root_digest
 from graphnetz.records.kept import pack_shared, shared_hash, unpack_shared
 
 _CHUNK = 500
+_ROOTS = "roots"
+DETAILS = ("history", "trace", "predictions")
+Tested = Callable[[str], Predictions]
 _DONE = str(schema.FINISHED)
 _FOREIGN: list[sqlite3.Connection] = []  # inherited over a fork: never used there and never closed there
 
@@ -69,28 +76,38 @@ class Store:
     Notes
     -----
     A cell is ``pending``, ``running`` (with an owner and a lease) or finished with a status of
-    `CellResult`. The connection belongs to the process that made it: a forked child that touches
+    `CellResult`. Opening holds every row against its digest (see `seal`); ``sealed`` is False for a store
+    that was made before there were any. The connection belongs to the process that made it: a forked child that touches
     it gets an error, never a corrupt file.
     """
 
     def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
         self.path = store_file(path)
         self.readonly = readonly
+        self.sealed = False
         self._pid = os.getpid()
         self._db: sqlite3.Connection | None = None
         with plain_errors(self.path):
             self._db = self._connect()
+        self._place = self.path.resolve()  # a program may change its folder in between
+        self._file = file_number(self._place)
 
     @classmethod
     def create(cls, folder: str | Path) -> Store:
         """Open the store of a run folder to plan cells in it; make both when they are not there."""
         path = store_file(folder)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         except OSError as error:
             raise StoreError(f"Cannot make the folder {str(path.parent)!r}: {error.strerror}.") from error
         store = cls(path)
-        made = schema.edition(store.db)
+        try:
+            sync_folder(path.parent)  # SQLite syncs what is in its file, not that there is one
+        except OSError as error:
+            store.close()
+            raise StoreError(f"Cannot sync the folder {str(path.parent)!r}: {error.strerror}.") from error
+        with plain_errors(path):
+            made = schema.edition(store.db)
         if made != schema.KEY_VERSION:
             store.checkpoint_to_one_file()
             store.close()
@@ -136,6 +153,11 @@ class Store:
                 db.execute("PRAGMA synchronous = FULL")
                 schema.prepare(db, name=str(self.path))
             schema.check(db, name=str(self.path))
+            self.sealed = seal.verify(db, name=str(self.path))
+            if not self.sealed or db.execute("SELECT value FROM seal WHERE name = 'unsealed'").fetchone()[0] != "0":
+                what = "has no digests" if not self.sealed else "holds cells from before there were digests"
+                words = f"The store {str(self.path)!r} {what}: nothing can be checked."
+                warnings.warn(words, NoDigestsWarning, stacklevel=4)
         except BaseException:
             db.close()
             raise
@@ -170,6 +192,8 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
+        if file_number(self._place) != self._file:  # SQLite would write on, to a file that nobody can open again
+            raise removed(self.path)
         with plain_errors(self.path), self.db as db:  # the connection commits, or takes back
             db.execute("BEGIN IMMEDIATE")
             yield db
@@ -188,9 +212,12 @@ class Store:
         rows = [(cell.key, cell.task, cell.model, cell.seed, protocols[id(cell.protocol)][0]) for cell in cells]
         with self._write() as db:
             db.executemany("INSERT OR IGNORE INTO protocols VALUES (?, ?)", protocols.values())
-            before = db.total_changes
-            db.executemany("INSERT OR IGNORE INTO cells(key, task, model, seed, protocol) VALUES (?, ?, ?, ?, ?)", rows)
-            return db.total_changes - before
+            known = {key for (key,) in db.execute("SELECT key FROM cells")}
+            new = {row[0]: row for row in reversed(rows) if row[0] not in known}  # of two with one key the first
+            added = [row for row in rows if new.get(row[0]) is row]
+            db.executemany("INSERT INTO cells(key, task, model, seed, protocol) VALUES (?, ?, ?, ?, ?)", added)
+            seal.planned(db, added)
+            return len(added)
 
     def cells(self) -> Iterator[Cell]:
         """Return the planned cells in plan order."""
@@ -261,6 +288,7 @@ class Store:
             )
             count = db.total_changes - before
             db.executemany("DELETE FROM details WHERE key = ?", rows)
+            seal.forgotten(db, (key for (key,) in rows))
             return count
 
     def adopt(self, results: Iterable[CellResult]) -> int:
@@ -281,24 +309,78 @@ class Store:
         wanted = (histories, histories, histories if predictions is None else predictions)
         protocols, tested = self._protocols(), functools.cache(self._tested)
         columns = ", ".join(f"cells.{name}" for name in (*RESULT_COLUMNS, "protocol"))
-        for name, there in zip(("history", "trace", "predictions"), wanted, strict=True):
+        for name, there in zip(DETAILS, wanted, strict=True):
             columns += f", details.{name}" if there else ", NULL"
-        source = "cells LEFT JOIN details ON details.key = cells.key" if any(wanted) else "cells"
+            columns += f", digests.{name}" if there and self.sealed else ", NULL"
+        columns += ", digests.predicted" if self.sealed else ", ''"
+        source = "cells"
+        for table, there in (("details", any(wanted)), ("digests", self.sealed)):
+            source += f" LEFT JOIN {table} ON {table}.key = cells.key" if there else ""
         statement = f"SELECT {columns} FROM {source} WHERE status IN {_DONE}"  # noqa: S608 (our own names)
         with plain_errors(self.path):
             if keys is None:
                 for row in self.db.execute(f"{statement} ORDER BY position"):
-                    yield result_from_row(row, protocols, tested)
+                    yield self._result(row, protocols, tested)
                 return
             for start in range(0, len(keys), _CHUNK):
                 part = list(keys[start : start + _CHUNK])
                 marks = ",".join("?" * len(part))
                 found = {row[0]: row for row in self.db.execute(f"{statement} AND cells.key IN ({marks})", part)}
-                yield from (result_from_row(found[key], protocols, tested) for key in part if key in found)
+                yield from (self._result(found[key], protocols, tested) for key in part if key in found)
+
+    def _result(self, row: Sequence[Any], protocols: Mapping[str, Protocol], tested: Tested) -> CellResult:
+        """Build one result from a row, after its blobs were held against their digests."""
+        *plain, history, h, trace, t, predictions, p, predicted = row
+        for what, blob, digest in zip(DETAILS, (history, trace, predictions), (h, t, p), strict=True):
+            if self.sealed and seal.blob_digest(blob) != digest:
+                raise IntegrityError(
+                    f"The store {str(self.path)!r} is not as it was written: the {what} of {row[1]} / {row[2]} / seed "
+                    f"{row[3]} does not match its digest. Restore it from a copy, or run again in another folder."
+                )
+        return replace(result_from_row((*plain, history, trace, predictions), protocols, tested), predicted=predicted)
+
+    def cell_digests(self) -> dict[tuple[str, str, int], set[str]]:
+        """Return the digests of finished cells by task, model and seed; those from before there were any are empty."""
+        found: dict[tuple[str, str, int], set[str]] = {}
+        old = self.unsealed() > 0
+        for task, model, seed, digest, predicted in self._read(
+            "SELECT cells.task, cells.model, cells.seed, digests.cell, digests.predicted FROM cells "
+            "JOIN digests ON digests.key = cells.key"
+        ):
+            found.setdefault((task, model, seed), set()).add("" if old and not predicted else digest)
+        return found
+
+    def publish(self, keys: Iterable[str], *, done: bool) -> str:
+        """Keep the digest of the run that a report of ``keys`` has, and return it.
+
+        It is kept before the report is written and again when it is ``done``: in between, the one before counts too.
+        """
+        rows = self._read(
+            "SELECT cells.key, cells.task, cells.model, cells.seed, digests.cell FROM cells "
+            "JOIN digests ON digests.key = cells.key"
+        )
+        known = {key: rest for key, *rest in rows}
+        root = root_digest((t, m, s, digest) for t, m, s, digest in (known[key] for key in keys if key in known))
+        self.write_meta({_ROOTS: [root] if done else list(dict.fromkeys((*self.roots()[-1:], root)))})
+        return root
+
+    def roots(self) -> list[str]:
+        """Return the digests of the run that a report in its folder may have."""
+        return list(self.read_meta().get(_ROOTS, ()))
+
+    def unsealed(self) -> int:
+        """Return how many finished cells are older than the seal of the store."""
+        return int(self._read("SELECT value FROM seal WHERE name = 'unsealed'")[0][0]) if self.sealed else -1
 
     def reads(self) -> dict[str, dict[str, str]]:
         """Return what finished cells read while they ran, by key; most read nothing and are not listed."""
         rows = self._read("SELECT key, trace FROM details WHERE trace IS NOT NULL")
+        known = dict(self._read("SELECT key, trace FROM digests")) if self.sealed else {}
+        if changed := [key for key, blob in rows if self.sealed and seal.blob_digest(blob) != known.get(key)]:
+            raise IntegrityError(
+                f"The store {str(self.path)!r} is not as it was written: what the cell {changed[0]!r} read does not "
+                "match its digest. Restore it from a copy, or run again in another folder."
+            )
         found = {key: trace_and_reads(blob)[1] for key, blob in rows}
         return {key: reads for key, reads in found.items() if reads}
 
@@ -307,7 +389,10 @@ class Store:
         rows = self._read("SELECT body FROM examples WHERE hash = ?", (name,))
         if not rows:
             raise StoreError(f"The store {str(self.path)!r} lacks the test examples {name!r}. The file is damaged.")
-        return unpack_shared(rows[0][0])
+        found = unpack_shared(rows[0][0])
+        if shared_hash(found) != name:
+            raise IntegrityError(f"The test examples {name!r} in {str(self.path)!r} are not those that were written.")
+        return found
 
     def predicted_bytes(self) -> int:
         """Return how many bytes the predictions of all cells take, compressed."""
@@ -335,6 +420,7 @@ class Store:
         """Keep plain values by name: the resolved configuration, the hash of the plan."""
         with self._write() as db:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, dump_json(v)) for k, v in values.items()])
+            seal.small(db)
 
     def read_meta(self) -> dict[str, Any]:
         """Return everything `write_meta` kept."""
@@ -344,6 +430,7 @@ class Store:
         """Keep what an environment key of the results stands for."""
         with self._write() as db:
             db.execute("INSERT OR IGNORE INTO environments VALUES (?, ?)", (key, dump_json(values)))
+            seal.small(db)
 
     def read_environments(self) -> dict[str, dict[str, Any]]:
         """Return the environments by key."""
@@ -362,6 +449,7 @@ class Store:
                 "ON CONFLICT(name) DO UPDATE SET body = excluded.body",
                 (section.name, dump_json(section.to_json())),
             )
+            seal.small(db)
 
     def read_sections(self) -> list[Section]:
         """Return the sections in the order they were first written."""
@@ -395,9 +483,14 @@ def _end(db: sqlite3.Connection, result: CellResult, condition: str, *values: st
     )
     if cursor.rowcount != 1:
         return False
-    details = detail_values(result, _file_tested(db, result.predictions))
+    tested = _file_tested(db, result.predictions)
+    details = detail_values(result, tested)
     if any(blob is not None for blob in details):
         db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", (result.key, *details))
+    seal.finished(
+        db, result, details,
+        predicted=predictions_digest(result.predictions, tested) if result.predictions is not None else "",
+    )  # fmt: skip
     return True
 
 

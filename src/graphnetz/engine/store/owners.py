@@ -28,10 +28,36 @@ def owner_is_dead(owner: str) -> bool:
     """
     if owner in _RETIRED:
         return True
+    pid = process_of(owner)
+    return pid is not None and _started(pid) != owner.split("|")[2]
+
+
+def process_of(owner: str) -> int | None:
+    """Return the process number of an owner on this machine; None where it cannot be told from here."""
     parts = owner.split("|")
     if len(parts) != 4 or parts[0] != _machine() or not parts[1].isdigit() or parts[2] == "-":
+        return None
+    return int(parts[1])
+
+
+def process_words(pid: int) -> str:
+    """Name a process of this machine, with what to do where it was stopped by a signal or a debugger."""
+    return f"process {pid} of this machine" + (f", {stopped_words(pid)}" if is_stopped(pid) else "")
+
+
+def stopped_words(pid: int) -> str:
+    """Say what to do about a process that is stopped."""
+    return f"which is stopped (go on with 'kill -CONT {pid}', end it with 'kill -9 {pid}')"
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by a signal (SIGSTOP, Ctrl-Z) or a debugger."""
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP))
+    except psutil.Error:
         return False
-    return _started(int(parts[1])) != parts[2]
 
 
 def _machine() -> str:

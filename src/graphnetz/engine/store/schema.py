@@ -10,16 +10,17 @@ from contextlib import closing
 from pathlib import Path
 
 from graphnetz._core.errors import StoreError
+from graphnetz.engine.store import seal
 
 APPLICATION_ID = 0x474E545A  # "GNTZ": tells our files from any other SQLite file
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 KEY_VERSION = 3
 """Edition of the content keys. A store of another one is read, not resumed: none of its cells would be found.
 
 Keys hash models, loaders and data, not the loop and the kernels that all of them share: raise it when those change the
 bits of a result.
 """
-FINISHED = ("ok", "failed", "diverged", "timeout", "oom")
+FINISHED = ("ok", "failed", "diverged", "timeout", "oom", "tampered")
 MAX_VALUE_BYTES = 512 * 2**20
 
 CREATE: Sequence[str] = (
@@ -27,10 +28,13 @@ CREATE: Sequence[str] = (
     f"INSERT INTO edition VALUES ({KEY_VERSION})",  # noqa: S608 (our own number)
 )
 
-MIGRATIONS: dict[int, Sequence[str]] = {1: [statement for statement in CREATE if "TABLE examples(" in statement]}
+MIGRATIONS: dict[int, Sequence[str]] = {
+    1: [statement for statement in CREATE if "TABLE examples(" in statement],
+    2: [statement for statement in CREATE if "TABLE digests(" in statement or "TABLE seal(" in statement],
+}
 """Statements that lead from the given version to the next one."""
 
-YOUNGER = ("edition", "examples")
+YOUNGER = ("edition", "examples", "digests", "seal")
 """Tables that older stores do not have, and that readers do without."""
 
 
@@ -58,11 +62,17 @@ def prepare(connection: sqlite3.Connection, *, name: str) -> None:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            seal.everything(connection)
         else:
             identify(connection, name=name)
             for step in range(version, SCHEMA_VERSION):
                 for statement in MIGRATIONS[step]:
                     connection.execute(statement)
+            if version < seal.SINCE:
+                check(connection, name=name)
+                seal.everything(connection)
+            elif version != SCHEMA_VERSION:
+                seal.tables(connection)
             if version != SCHEMA_VERSION:
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 

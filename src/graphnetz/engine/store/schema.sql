@@ -8,7 +8,7 @@ CREATE TABLE cells(
     model TEXT NOT NULL,
     seed INTEGER NOT NULL,
     status TEXT NOT NULL DEFAULT 'pending'
-        CHECK (status IN ('pending', 'running', 'ok', 'failed', 'diverged', 'timeout', 'oom')),
+        CHECK (status IN ('pending', 'running', 'ok', 'failed', 'diverged', 'timeout', 'oom', 'tampered')),
     metric TEXT NOT NULL DEFAULT '',
     value REAL,
     greater_is_better INTEGER NOT NULL DEFAULT 1,
@@ -40,3 +40,13 @@ CREATE TABLE details(
 CREATE TABLE sections(name TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE edition(keys INTEGER NOT NULL);
 CREATE TABLE examples(hash TEXT PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE digests(
+    key TEXT PRIMARY KEY REFERENCES cells(key) ON DELETE CASCADE,
+    sealed TEXT NOT NULL,
+    cell TEXT NOT NULL,
+    history TEXT,
+    trace TEXT,
+    predictions TEXT,
+    predicted TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE TABLE seal(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
