@@ -108,6 +108,7 @@ golden: install
 
 calibrate: install
 	$(BIN)/python benchmarks/calibrate.py $(CALIBRATE_ARGS)
+	$(BIN)/python benchmarks/rings_decisions.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-minimum build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

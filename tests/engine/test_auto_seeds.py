@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -162,7 +163,7 @@ class Guesser:
     def score(self, split):
         out = {}
         for part in ("train", "val", "test"):
-            target = split.targets[part]
+            target = split.data.x[getattr(split, part)].argmax(1).numpy()  # the features tell: labels are not shown
             right = self.rng.random(len(target)) < self.skill
             out[part] = np.eye(2)[np.where(right, target, 1 - target)]
         return out
@@ -171,9 +172,9 @@ class Guesser:
 def graph(root, seed=0):
     rng = np.random.default_rng(seed)
     edges = torch.from_numpy(rng.integers(0, 200, (2, 600)))
-    part = torch.arange(200)
+    part, y = torch.arange(200), torch.from_numpy(rng.integers(0, 2, 200))
     return Data(
-        x=torch.ones(200, 2), edge_index=edges, y=torch.from_numpy(rng.integers(0, 2, 200)),
+        x=torch.eye(2)[y], edge_index=edges, y=y,
         train_mask=part < 60, val_mask=(part >= 60) & (part < 100), test_mask=part >= 100,
     )  # fmt: skip
 
@@ -305,3 +306,18 @@ def test_the_command_line_runs_and_resumes(tmp_path, capsys):
     assert (out / "results.json").read_bytes() == before
     assert run_app(["run", *flags, "--seeds", "3", "--max-seeds", "6"]) == 2
     assert 'belongs to seeds="auto"' in capsys.readouterr().err
+
+
+def test_a_run_that_is_read_before_its_rule_spends_anything_has_means_and_no_interval():
+    """The first look of an anytime run has level 0: reading it ended in an error about a level of 1."""
+    cells = [
+        CellResult("", "t", model, seed, "ok", "test_acc", True, {"test_acc": 0.5 + 0.01 * seed}, replication="init")
+        for model in "AB" for seed in range(3)
+    ]  # fmt: skip
+    config = {"auto": asdict(ANYTIME)}
+    info = {"t": TaskInfo("test_acc", replication="init")}
+    report = BenchmarkReport.from_results(cells, tasks=info, models=("A", "B"), seeds=(0, 1, 2), config=config)
+    row = report.summary().loc[("t", "A")]
+    assert row["mean"] == pytest.approx(0.51)
+    assert math.isnan(row["ci_half"])
+    assert "too few for an interval" in report.analysis.cells[0].reason

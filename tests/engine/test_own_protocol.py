@@ -145,4 +145,4 @@ def test_a_result_of_a_single_cell_carries_its_protocol():
     task = find_task("karate_club")
     protocol = Protocol(epochs=1, hidden_channels=4)
     made = Workbench({task.name: task}, named_specs(["GCN"]), "data")(Cell("k", task.name, "GCN", 0, protocol))
-    assert made.protocol is protocol
+    assert made.protocol == protocol

@@ -40,7 +40,7 @@ def check(seen):
 
 
 def test_from_report(tmp_path, seen):
-    rows = [("cora", m, s, 0.1 * s + i, "test_acc") for i, m in enumerate("AB") for s in range(3)]
+    rows = [("cora", m, s, 0.1 * s + 0.5 * i, "test_acc") for i, m in enumerate("AB") for s in range(3)]
     pd.DataFrame(rows, columns=["task", "model", "seed", "score", "metric"]).to_csv(tmp_path / "x.csv", index=False)
     assert run_app(["report", str(tmp_path / "x.csv"), "--no-figures"]) == 0
     check(seen)

@@ -13,7 +13,8 @@ from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz.rings import RingsWarning, separability
 from graphnetz.rings import _resampling as resampling
 from graphnetz.rings._resampling import TwoSample
-from graphnetz.rings.separability import adjust, group_modes
+from graphnetz.rings.relation import order_groups
+from graphnetz.rings.separability import adjust
 
 MODES = ("o", "eg", "cg", "rg", "cf", "rf")
 grid = st.lists(st.integers(0, 6), min_size=1, max_size=9).map(lambda v: np.array(v, dtype=float))
@@ -120,12 +121,10 @@ def test_relation_of_clear_cases():
     assert table.separable.sum() == 14
 
 
-def test_groups_are_connected_components():
-    means = {"a": 3.0, "b": 2.0, "c": 1.0, "d": 9.0}
-    pairs = list(combinations(means, 2))
-    apart = [pair not in (("a", "b"), ("b", "c")) for pair in pairs]
-    assert group_modes(means, pairs, apart) == (("d",), ("a", "b", "c"))
-    assert group_modes(means, pairs, apart, greater_is_better=False) == (("a", "b", "c"), ("d",))
+def test_groups_are_chains_of_what_is_not_shown():
+    above = [("d", "a"), ("d", "b"), ("d", "c"), ("a", "c")]  # a over c is shown, but b is told from neither
+    assert order_groups("abcd", above) == (("d",), ("a", "b", "c"))
+    assert order_groups("abcd", [*above, ("a", "b"), ("b", "c")]) == (("d",), ("a",), ("b",), ("c",))
 
 
 def test_corrections_against_statsmodels():
@@ -286,7 +285,10 @@ def test_blocks_of_several_runs_permute_inside_only():
     assert (rows[:, blocks == 0].sum(1) == 2).all()
     assert (rows[:, blocks == 1].sum(1) == 3).all()
     assert abs(rows[:, 0].mean() - 2 / 3) < 0.1
-    result = quiet({"a": rng.normal(size=5), "b": rng.normal(size=3)}, blocks={"a": [0, 0, 1, 1, 1], "b": [0, 1, 1]})
+    runs, blocks = {"a": rng.normal(size=5), "b": rng.normal(size=3)}, {"a": [0, 0, 1, 1, 1], "b": [0, 1, 1]}
+    with pytest.raises(UsageError, match="exchange='runs'"):
+        quiet(runs, blocks=blocks)
+    result = quiet(runs, blocks=blocks, exchange="runs")
     assert 0 < result.comparisons[0].p <= 1
 
 

@@ -12,6 +12,7 @@ import io
 import pickle
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +69,16 @@ def loads(content: bytes, *, name: str = "pickle", encoding: str = "latin1") -> 
         raise DataError(f"{name!r} is not a readable pickle of arrays ({type(error).__name__}: {error}).") from error
 
 
-def read_torch(path: str | Path) -> Any:
-    """Return the tensors and plain containers of a ``.pt`` file; PyTorch's own restricted reader refuses the rest."""
+def read_torch(path: str | Path, *, allow: Sequence[Any] = ()) -> Any:
+    """Return the tensors and plain containers of a ``.pt`` file; PyTorch's own restricted reader refuses the rest.
+
+    ``allow`` names further classes that may stand in it: ones whose making runs no code of the file.
+    """
     import torch
 
     regular(path)
     try:
-        with torch.serialization.safe_globals(_numpy_globals()), warnings.catch_warnings():
+        with torch.serialization.safe_globals([*_numpy_globals(), *allow]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about how others should load it
             return torch.load(str(path), map_location="cpu", weights_only=True)
     except Exception as error:

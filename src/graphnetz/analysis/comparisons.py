@@ -36,6 +36,9 @@ def known_test(name: str) -> str:
     return name
 
 
+TOO_FEW = "too few for an interval that holds however often one looks"
+
+
 def cell_stats(
     table: ScoreTable,
     tasks: Mapping[str, TaskInfo],
@@ -57,10 +60,14 @@ def cell_stats(
                 continue
             x = table.values[t, m]
             level = options.level if level_of is None else level_of(task, int(np.isfinite(x).sum()))
+            readable = level < 1  # the first look of a rule may spend nothing: no finite interval holds there
             i = interval(
-                x, level=level, method=options.interval, n_resamples=options.bootstrap_n, seed=options.bootstrap_seed
-            )
-            shared = table.replication[t] in SHARED_DATA
+                x, level=level if readable else options.level, method=options.interval,
+                n_resamples=options.bootstrap_n, seed=options.bootstrap_seed,
+            )  # fmt: skip
+            if not readable and i.n > 1:
+                i = changed(i, low=_NAN, high=_NAN, half=_NAN, reason=f"{i.n} seeds are {TOO_FEW}")
+            shared = table.replication[t] in SHARED_DATA and readable
             fixed = corrected_interval(table.by_split(task, x), table.test_ratio[t], level) if shared else None
             bounds = (fixed.low, fixed.high, fixed.half) if fixed else (_NAN, _NAN, _NAN)
             note = table.reasons.get((task, model), "")

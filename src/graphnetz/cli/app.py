@@ -50,7 +50,7 @@ def load_commands() -> None:
 
 
 DEFAULTS = {
-    "rings": ("evaluate", ("evaluate", "complementarity", "diversity", "separability"), False),
+    "rings": ("evaluate", ("evaluate", "complementarity", "diversity", "separability", "table"), False),
     "select": ("recommend", ("recommend", "features", "collect", "testbed"), True),
 }
 """Groups whose bare form ``graphnetz GROUP NAME`` means one of their commands; last: also without a name."""

@@ -241,6 +241,8 @@ def _digest(value: Tensor) -> int:
     """
     if value.layout is not torch.strided or value.device.type != "cpu":
         return 0  # the version tells
+    if not value.numel():
+        return 0  # nothing to change, and an empty tensor may have strides that cannot be viewed as bytes
     flat = value.detach().contiguous().view(torch.uint8).numpy().reshape(-1) if value.dim() else None
     if flat is None:
         return hash(value.item())

@@ -247,7 +247,7 @@ MODELS: Registry[ModelSpec] = Registry(
     entry_points="graphnetz.models",
     accepts=ModelSpec,
     decorator="graphnetz.register_model",
-    homes=("graphnetz.papers.benchmarking_gnns.models",),
+    homes=("graphnetz.papers.benchmarking_gnns.models", "graphnetz.papers.rings.models"),
 )
 """Registered models by name; `register_model` adds one, plug-ins by entry point."""
 

@@ -93,16 +93,24 @@ class PageData:
 @no_collector()
 def render_page(data: PageData) -> str:
     """Return the page as HTML."""
+    return _rendered("report.html", data.sections, page=data, reach_text=REACH_TEXT)
+
+
+def render_sections(title: str, sections: Sequence[Section]) -> str:
+    """Return a page of sections alone, each led by its verdict and first figure."""
+    return _rendered("sections.html", sections, title=title)
+
+
+def _rendered(template: str, sections: Sequence[Section], **values: Any) -> str:
     css, script = _asset("report.css"), _asset("report.js")
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_digest(css)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    sections = [(section, _section_figures(section)) for section in data.sections]
-    template = environment().get_template("report.html")
+    drawn = [(section, _section_figures(section)) for section in sections]
     # Style sheet and script are ours and hashed in the policy; everything else is escaped.
     ours = {"css": Markup(css), "script": Markup(script)}  # noqa: S704
-    return template.render(page=data, sections=sections, policy=policy, reach_text=REACH_TEXT, **ours)
+    return environment().get_template(template).render(sections=drawn, policy=policy, **ours, **values)
 
 
 def _asset(name: str) -> str:

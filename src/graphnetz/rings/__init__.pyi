@@ -11,11 +11,17 @@ from graphnetz.rings.complementarity import ComplementarityProfile as Complement
 from graphnetz.rings.complementarity import RingsWarning as RingsWarning
 from graphnetz.rings.complementarity import complementarity as complementarity
 from graphnetz.rings.complementarity import profile as profile
+from graphnetz.rings.decisions import Against as Against
+from graphnetz.rings.decisions import Decision as Decision
+from graphnetz.rings.decisions import Rule as Rule
+from graphnetz.rings.decisions import decide_modes as decide_modes
 from graphnetz.rings.diversity import DiversityResult as DiversityResult
 from graphnetz.rings.diversity import diversity as diversity
 from graphnetz.rings.evaluate import evaluate as evaluate
 from graphnetz.rings.evaluation import DatasetEvaluation as DatasetEvaluation
 from graphnetz.rings.message import perturb_split as perturb_split
+from graphnetz.rings.own_data import read_pyg as read_pyg
+from graphnetz.rings.own_data import task_from_source as task_from_source
 from graphnetz.rings.perturbations import PERTURBATIONS as PERTURBATIONS
 from graphnetz.rings.perturbations import CompleteFeatures as CompleteFeatures
 from graphnetz.rings.perturbations import CompleteGraph as CompleteGraph
@@ -48,3 +54,5 @@ from graphnetz.rings.statistics import ego_graphs as ego_graphs
 from graphnetz.rings.study import SeparabilityStudy as SeparabilityStudy
 from graphnetz.rings.tasks import degree_features as degree_features
 from graphnetz.rings.tasks import perturb_task as perturb_task
+from graphnetz.rings.taxonomy_table import read_facts as read_facts
+from graphnetz.rings.taxonomy_table import taxonomy_section as taxonomy_section

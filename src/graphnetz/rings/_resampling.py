@@ -115,7 +115,10 @@ def swapped_blocks(block_a: Ints, block_b: Ints, *, size: int, rng: np.random.Ge
     names = np.unique(np.concatenate([block_a, block_b]))
     in_a, in_b = (np.bincount(np.searchsorted(names, item), minlength=len(names)) for item in (block_a, block_b))
     if not np.array_equal(in_a, in_b):
-        raise UsageError("Exchanging whole blocks needs equally many runs of both modes in every block.")
+        raise UsageError(
+            "Exchanging whole blocks needs equally many runs of both modes in every block. Leave out the runs that one "
+            "of them lacks, or give exchange='runs' where runs of a block are independent."
+        )
     kept = rng.integers(0, 2, size=(size, len(names)), dtype=np.int8)
     return np.concatenate(
         [kept[:, np.searchsorted(names, block_a)], 1 - kept[:, np.searchsorted(names, block_b)]], axis=1

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import warnings
-from collections.abc import Mapping, Sequence
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
-from graphnetz.datasets import find_task
+from graphnetz._core.paths import write_file
 from graphnetz.datasets.custom import HeldDataset
-from graphnetz.metrics import METRICS
-from graphnetz.records import CellResult, Task
+from graphnetz.records import Task
+from graphnetz.records.seed_rule import SeedRule
+from graphnetz.records.task import Replication
+from graphnetz.report import BenchmarkReport
+from graphnetz.report.page import render_sections
 from graphnetz.report.sections import combine, write_section
 from graphnetz.rings._batches import stream
-from graphnetz.rings.agreement import AgreementResult, agreement, correct_examples, correlate
-from graphnetz.rings.complementarity import ComplementarityProfile, RingsWarning, profile
-from graphnetz.rings.diversity import DiversityResult, to_diversity
+from graphnetz.rings.complementarity import profile
+from graphnetz.rings.decisions import ALPHA, Rule
 from graphnetz.rings.evaluation import DatasetEvaluation
 from graphnetz.rings.figures import metric_grid
+from graphnetz.rings.judge import RELATION_ALPHA, judge, metrics_of
+from graphnetz.rings.own_data import feature_width, task_from_source
 from graphnetz.rings.presets import Tuning, tuning_of
-from graphnetz.rings.rules import assess
-from graphnetz.rings.separability import SeparabilityResult
 from graphnetz.rings.statistics import dataset_statistics, ego_graphs
-from graphnetz.rings.study import MODES, ModeScore, best_models, compare_runs, runs_of
+from graphnetz.rings.study import MODES
 from graphnetz.rings.tasks import degree_features, perturb_task
 
 DENSE_ARCS = 2_000_000
 """A complete graph with more arcs than this is not among the default modes of a task on one graph."""
 DENSE_FEATURES = 64_000_000
 """Nor are node identities with more numbers than this."""
+MAX_RUNS = 100
+"""Budget of ``runs="auto"``, the number of runs of the paper."""
+FIRST_LOOK = 10
+"""Runs before ``runs="auto"`` looks for the first time: fewer can hardly decide anything at the levels of a look."""
 GRID_WORK = 10**10
 """Sum of cubed sizes up to which complementarity is also taken in other metric spaces."""
 
@@ -42,12 +49,14 @@ GRID_WORK = 10**10
 def evaluate(
     task: Task | str | Any,
     *,
-    models: Sequence[str] | Mapping[str, Any] = ("GCN", "GAT", "GIN"),
+    models: Sequence[str] | Mapping[str, Any] | None = None,
     tuning: str | Tuning | Mapping[str, Any] = "quick",
-    runs: int | None = None,
+    runs: int | Literal["auto"] | None = None,
+    max_runs: int = MAX_RUNS,
     modes: Sequence[str] | None = None,
     statistic: str = "ks",
-    alpha: float = 0.01,
+    alpha: float | None = None,
+    margin: float | None = None,
     within_runs: bool = False,
     backend: str = "local",
     workers: int | None = None,
@@ -61,18 +70,24 @@ def evaluate(
     Parameters
     ----------
     task
-        A Task, the name of one, or graphs (a dataset or list) together with ``task_type``.
+        A Task, the name of one, a file or folder of your own (see `task_from_source`), or graphs (a dataset or list)
+        together with ``task_type``.
     models
-        Architectures; per mode the one with the best mean counts.
+        Architectures, None takes those of the tuning; per mode the one with the best mean on validation counts.
     tuning
         ``"quick"``, ``"paper"``, a `Tuning`, or a mapping of changes to the quick preset.
-    runs
-        Runs per mode; a run is a seed of split and initialisation, shared by all modes.
+    runs, max_runs
+        Runs per mode; a run is a seed of split and initialisation, shared by all modes. ``"auto"`` adds runs in
+        rounds, at most ``max_runs``, and stops when structure and features are decided.
     modes
         The original and the perturbations to train on; default ``o eg cg rg cf rf``. On one graph
         too large for ``cg`` or ``cf`` the default leaves them out and a note says so.
-    statistic, alpha, within_runs
-        As in `separability`; ``within_runs`` permutes modes within runs only.
+    alpha, margin
+        Level of the decisions about structure and features, and the largest advantage of the original that does not
+        matter (see `Rule`). None takes 0.05 for decisions, the paper's 0.01 for the relation, and two per cent of the
+        metric's range.
+    statistic, within_runs
+        How the relation between modes is described, as in `separability`; nothing is decided by it.
     backend, workers, out, root
         As in ``run_benchmark``: with ``out`` the runs are kept and resumed.
     task_type
@@ -83,8 +98,8 @@ def evaluate(
     Returns
     -------
     DatasetEvaluation
-        Separability on every metric, informativeness, diversity, agreement, correlation, verdict.
-        With ``out`` the run folder's page shows it.
+        Decisions on every metric, separability, diversity, agreement, correlation, verdict. With ``out`` the run
+        folder's page shows it, and ``rings.html`` shows it alone.
 
     Notes
     -----
@@ -104,70 +119,132 @@ def evaluate(
     ...     [graph(i) for i in range(20)], models=["GCN"], modes=["o", "eg", "rf"], backend="serial", verbose=False,
     ...     tuning={"epochs": 1, "search": {}, "runs": 2},  # far too few runs: only to be quick here
     ... )
-    >>> result.verdict in ("keep", "realign", "deprecate")
-    True
+    >>> result.verdict
+    'undecided'
     """
-    from graphnetz.benchmark import SearchSpace, run_benchmark
-
     original = _as_task(task, task_type)
-    chosen = tuning_of(tuning, runs=runs)
+    rule = Rule(alpha=ALPHA if alpha is None else alpha, margin=margin)
+    adaptive = runs == "auto"
+    chosen = tuning_of(tuning, runs=max_runs if runs == "auto" else runs)
     metrics = metrics_of(original)
     # Validation chooses by the headline metric: AUROC where accuracy and AUROC are both judged.
     prepared = dataclasses.replace(original, metric=original.metric or metrics[-1])
-    graphs, whole = _graphs(prepared, root)
+    graphs, whole, splits = dataset_graphs(prepared, root)
     codes, notes = (tuple(modes), ()) if modes else _default_modes(whole)
     if "o" not in codes or len(codes) < 2:
         raise UsageError(f"modes must hold 'o' and at least one perturbation, got {list(codes)}.")
+    rule = dataclasses.replace(rule, splits=splits, looks=run_looks(chosen.runs, splits) if adaptive else ())
     tasks = [
         perturb_task(prepared, code, vary=chosen.vary, test_share=chosen.test_share, splits=chosen.runs)
         for code in codes
     ]
-    # A fresh perturbation per seed does not make a fresh dataset: what a seed varies stays the split.
-    tasks = [dataclasses.replace(item, replication=item.replication or "resplit") for item in tasks]
-    report = run_benchmark(
-        models=models if isinstance(models, Mapping) else list(models),
-        tasks=tasks,
-        seeds=range(chosen.runs),
-        epochs=chosen.epochs,
-        search=SearchSpace(**chosen.search) if chosen.search else None,
-        # Structural perturbations have no edge attributes, so the original may not profit from its own.
-        protocol={"edge_attributes": False, **chosen.protocol},
-        backend=backend,
-        workers=workers,
-        out=out,
-        root=root,
-        save_predictions=original.task_type in ("graph_cls", "node_cls"),
-        verbose=verbose,
-    )
+    # A fresh perturbation per seed does not make a fresh dataset: what a seed varies stays the same as without.
+    varies = _replication(tasks[0], root)
+    tasks = [dataclasses.replace(item, replication=item.replication or varies) for item in tasks]
+    if varies == "init":
+        notes = (*notes, "The dataset has one split of its own: runs vary initial weights, and decisions speak of it.")
     if whole is not None:
         notes = (*notes, f"Complementarity and diversity are taken over {len(graphs)} ego-graphs of two hops.")
-    found = judge(
+    judged = partial(
+        judge,
         original.name,
-        report.results,
         # Diversity is read off ef and eg, whichever modes were trained.
         complementarity=profile(graphs, perturbations=tuple(dict.fromkeys((*codes, "ef", "eg"))), name=original.name),
         metrics=metrics,
         modes=codes,
         statistic=statistic,
-        alpha=alpha,
+        alpha=RELATION_ALPHA if alpha is None else alpha,
         within_runs=within_runs,
+        rule=rule,
         notes=(*notes, *(note for note in (chosen.note,) if note)),
     )
+    settings = {
+        "models": models if isinstance(models, Mapping) else list(models or _models(chosen, original)),
+        "tasks": tasks, "epochs": chosen.epochs,
+        # Structural perturbations have no edge attributes, so the original may not profit from its own.
+        "protocol": {"edge_attributes": False, **chosen.protocol},
+        "save_predictions": original.task_type in ("graph_cls", "node_cls"),
+        "backend": backend, "workers": workers, "root": root, "verbose": verbose,
+    }  # fmt: skip
+    with _folder(out, needed=adaptive) as folder:
+        report, found = _train(settings, chosen, rule, judged, out=folder)
     found = dataclasses.replace(found, **_described(graphs, tasks[0], root))
     if out is not None:
         # The page was written when the runs ended; now it also says what they mean.
         section = found.to_section()
         write_section(out, section)
-        report.sections = combine(report.sections, [section])
+        report.sections = combine(combine([section], report.sections), [section])  # it leads the others
         report.write(out)
+        write_file(Path(out) / "rings.html", render_sections(section.title, [section]))
     return found
+
+
+def _models(chosen: Tuning, task: Task) -> tuple[str, ...]:
+    graphs = task.task_type in ("graph_cls", "graph_reg")
+    return chosen.graph_models if graphs and chosen.graph_models else chosen.models
+
+
+def run_looks(most: int, splits: int = 0) -> tuple[int, ...]:
+    """Numbers of runs at which ``runs="auto"`` looks: half as many more each time, or whole rounds over fixed splits.
+
+    Examples
+    --------
+    >>> run_looks(100)
+    (10, 15, 22, 33, 49, 73, 100)
+    >>> run_looks(40, splits=10)
+    (10, 20, 40)
+    """
+    if most < FIRST_LOOK:
+        raise UsageError(f"max_runs={most} is below the first look at {FIRST_LOOK} runs; give more, or a fixed number.")
+    if 0 < splits < most:
+        return SeedRule(1.0, max_seeds=most, first_look=min(FIRST_LOOK, splits)).looks_of(splits)
+    looks = [FIRST_LOOK]
+    while (following := looks[-1] * 3 // 2) < most:
+        looks.append(following)
+    return (*looks, most) if looks[-1] < most else tuple(looks)
+
+
+def _train(
+    settings: Mapping[str, Any], chosen: Tuning, rule: Rule, judged: Callable[..., DatasetEvaluation], *, out: Any
+) -> tuple[BenchmarkReport, DatasetEvaluation]:
+    """Train all runs, or rounds of them until structure and features are decided."""
+    from graphnetz.benchmark import SearchSpace, run_benchmark
+
+    for look in rule.looks or (chosen.runs,):
+        search = SearchSpace(**chosen.search) if chosen.search else None
+        report = run_benchmark(**settings, seeds=range(look), search=search, out=out)
+        found = judged(report.results)
+        if rule.looks and settings["verbose"]:
+            print(f"After {look} runs: {found.standing}.", file=sys.stderr, flush=True)
+        if found.decided:
+            break
+    return report, found
+
+
+@contextmanager
+def _folder(out: str | Path | None, *, needed: bool) -> Iterator[str | Path | None]:
+    """Rounds keep what is trained, in a folder that goes away where the caller named none."""
+    if out is not None or not needed:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="graphnetz-rings-") as folder:
+        yield folder
+
+
+def _replication(task: Task, root: str) -> Replication:
+    """What a seed varies in the unperturbed task."""
+    from graphnetz.benchmark import get_split
+
+    if task.seeded:
+        return task.replication or "resplit"
+    return get_split(task, 0, root=root).replication
 
 
 def _described(graphs: list[Data], task: Task, root: str) -> dict[str, Any]:
     """Describe the original graphs: statistics, other metric spaces, and the first run's split of them."""
     from graphnetz.benchmark import get_split
 
-    out: dict[str, Any] = {"statistics": dataset_statistics(graphs)}
+    out: dict[str, Any] = {"statistics": dataset_statistics(graphs), "width": feature_width(graphs)}
     if sum(int(data.num_nodes or 0) ** 3 for data in graphs) <= GRID_WORK:
         out["grid"] = metric_grid(graphs)
     if task.task_type in ("graph_cls", "graph_reg"):
@@ -188,105 +265,26 @@ def _default_modes(whole: Data | None) -> tuple[tuple[str, ...], tuple[str, ...]
     return tuple(mode for mode in MODES if mode not in reasons), notes
 
 
-def judge(
-    name: str,
-    results: Sequence[CellResult],
-    *,
-    complementarity: ComplementarityProfile,
-    metrics: Sequence[str],
-    modes: Sequence[str] = MODES,
-    statistic: str = "ks",
-    alpha: float = 0.01,
-    within_runs: bool = False,
-    notes: tuple[str, ...] = (),
-) -> DatasetEvaluation:
-    """Turn finished cells (tasks named ``name@mode``) and a complementarity profile into an evaluation."""
-    scores = mode_scores(results, metrics)
-    separable: dict[str, SeparabilityResult] = {}
-    best: dict[str, dict[str, str]] = {}
-    for metric in metrics:
-        better = METRICS[metric].greater_is_better
-        best[metric] = best_models(scores, metric, greater_is_better=better)
-        if "o" not in best[metric]:
-            raise UsageError(
-                f"No run on the original data finished with a {metric!r}. Look at the failures of the run."
-            )
-        runs = {mode: runs_of(scores, metric, mode, best[metric][mode]) for mode in modes if mode in best[metric]}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RingsWarning)  # the notes are part of the evaluation
-            separable[metric] = compare_runs(
-                runs, within_runs=within_runs, statistic=statistic, alpha=alpha, greater_is_better=better
-            )
-    values = complementarity.at(1)
-    means = {code: complementarity.mean(code).tolist() for code in complementarity.values if code in modes}
-    performance = {
-        metric: {
-            mode: float(np.mean(list(runs_of(scores, metric, mode, model).values()))) for mode, model in item.items()
-        }
-        for metric, item in best.items()
-    }
-    failed = sum(not result.ok for result in results)
-    if failed:
-        notes = (*notes, f"{failed} of {len(results)} runs failed and were left out.")
-    return DatasetEvaluation(
-        name=name,
-        separability=separable,
-        assessment=assess({metric: item.relation for metric, item in separable.items()}),
-        diversity=DiversityResult(to_diversity(values["ef"]), to_diversity(values["eg"])),
-        complementarity=complementarity,
-        best=best,
-        scores=tuple(scores),
-        correlation={metric: correlate(means, item) for metric, item in performance.items()},
-        agreement=_agreement(results),
-        notes=(*notes, *dict.fromkeys(note for item in separable.values() for note in item.notes)),
-    )
-
-
-def metrics_of(task: Task) -> tuple[str, ...]:
-    """Metrics to judge by: accuracy and AUROC for classification, else the task type's headline."""
-    from graphnetz.tasktypes import known_task_type
-
-    declared = tuple(known_task_type(task.task_type).metrics)
-    both = tuple(key for key in ("acc", "auc") if key in declared)
-    return both or (task.metric or declared[0],)
-
-
-def mode_scores(results: Sequence[CellResult], metrics: Sequence[str]) -> list[ModeScore]:
-    """Read one score per (mode, model, metric, run) off finished cells; failed ones are left out."""
-    out = []
-    for result in results:
-        mode = result.task.rpartition("@")[2]
-        for metric in metrics:
-            value = float(result.metrics.get(f"test_{metric}", math.nan)) if result.ok else math.nan
-            if math.isfinite(value):
-                out.append(ModeScore(mode, result.model, metric, result.seed, value))
-    return out
-
-
-def _agreement(results: Sequence[CellResult]) -> AgreementResult | None:
-    """Compare the sets of correctly classified test examples; runs of one seed share their test set."""
-    correct: dict[str, dict[object, frozenset[int]]] = {}
-    for result in results:
-        if result.ok and result.predictions is not None:
-            name = f"{result.task.rpartition('@')[2]}/{result.model}"
-            correct.setdefault(name, {})[result.seed] = correct_examples(result.predictions)
-    return agreement(correct) if correct else None
-
-
 def _as_task(task: Any, task_type: str) -> Task:
     if isinstance(task, Task):
         return task
-    if isinstance(task, str):
-        return find_task(task)
+    if isinstance(task, str | Path):
+        return task_from_source(task)
     return Task(
         getattr(task, "name", "dataset"), task_type, HeldDataset(task if isinstance(task, Data) else list(stream(task)))
     )
 
 
-def _graphs(task: Task, root: str) -> tuple[list[Data], Data | None]:
-    """Load the dataset as the engine does, with features; one graph is cut into ego-graphs and returned as well."""
+def dataset_graphs(task: Task, root: str) -> tuple[list[Data], Data | None, int]:
+    """Load a dataset as the engine does, with features, for complementarity and diversity.
+
+    Returns the graphs, which for a task on one graph are ego-graphs of it, then that one graph, and how many fixed
+    splits the runs take in turn.
+    """
+    from graphnetz.engine.plan import fixed_splits
     from graphnetz.engine.worker import Workbench
 
     loaded = Workbench({task.name: task}, {}, root).load(task.name, 0)
     graphs = degree_features(list(stream(loaded)))
-    return (ego_graphs(graphs[0]), graphs[0]) if len(graphs) == 1 else (graphs, None)
+    splits = fixed_splits(loaded)
+    return (ego_graphs(graphs[0]), graphs[0], splits) if len(graphs) == 1 else (graphs, None, splits)

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphnetz._core.rng import generator
-from graphnetz.metrics import label_of
+from graphnetz.metrics import METRICS, label_of
 from graphnetz.records import Figure
 from graphnetz.rings.complementarity import ComplementarityProfile, complementarity
+from graphnetz.rings.perturbations import PERTURBATIONS
 from graphnetz.rings.spaces import STRUCTURES
+from graphnetz.rings.study import runs_of
+from graphnetz.stats.paired import mean_interval
 
 if TYPE_CHECKING:
     from graphnetz.rings.agreement import AgreementResult
+    from graphnetz.rings.decisions import Against
     from graphnetz.rings.evaluation import DatasetEvaluation
 
 
@@ -50,6 +54,49 @@ def performance_bars(evaluation: DatasetEvaluation, metric: str, *, untrained: f
     label = label_of(f"test_{metric}")
     caption = f"{label} of the best model of each mode, with the central 95 % of runs."
     return bars_of(values, lines=lines, label=label, title=evaluation.name, caption=caption)
+
+
+def mode_dots(evaluation: DatasetEvaluation) -> Figure:
+    """Return every mode as a dot with the interval of its mean, on one axis.
+
+    Lines stand at the original and at the margin below it. The metric is the headline one: the last that was judged.
+    """
+    metric = list(evaluation.separability)[-1]
+    shown = {item.mode: item for found in evaluation.decisions[metric].values() for item in found.against}
+    labels, means, lows, highs = [], [], [], []
+    for mode, model in evaluation.best[metric].items():
+        runs = runs_of(evaluation.scores, metric, mode, model)
+        labels.append(_mode_label(mode, shown.get(mode)))
+        mean, low, high = mean_interval(np.array(list(runs.values())), 1 - evaluation.rule.alpha)
+        means.append(mean)
+        lows.append(low)
+        highs.append(high)
+    original = means[list(evaluation.best[metric]).index("o")]
+    margin = evaluation.rule.margin_of(metric)
+    sign = -1 if METRICS[metric].greater_is_better else 1
+    lines = {"original": original} | ({f"margin {margin:g}": original + sign * margin} if margin else {})
+    data = {
+        "labels": labels, "values": _plain(means), "low": _plain(lows), "high": _plain(highs), "lines": lines,
+        "dots": True, "xlabel": label_of(f"test_{metric}"),
+        "title": f"{evaluation.name}: {evaluation.verdict}",
+    }  # fmt: skip
+    share = 100 * (1 - evaluation.rule.alpha)
+    caption = (
+        f"{label_of(f'test_{metric}')} of original and perturbed data: mean and {share:g} % interval over runs. "
+        "Worse, no worse (up to the margin) and open say what is shown, by differences within runs, which these "
+        "intervals do not show."
+    )
+    return Figure("bar", data, caption)
+
+
+def _mode_label(mode: str, shown: Against | None) -> str:
+    """Name a mode and say what was shown about it."""
+    name = f"{mode} {PERTURBATIONS[mode].title}" if mode in PERTURBATIONS else mode
+    if shown is None:
+        return name
+    if shown.within:
+        return f"{name}: no worse"
+    return f"{name}: {'worse' if shown.better else 'open'}"
 
 
 def profile_bars(profile: ComplementarityProfile, *, t: float = 1) -> Figure:
@@ -133,7 +180,8 @@ def density_curves(
 
 def evaluation_figures(evaluation: DatasetEvaluation) -> tuple[Figure, ...]:
     """Return the figures of an evaluation as plain data for the page."""
-    out = [performance_bars(evaluation, metric) for metric in evaluation.separability]
+    out = [mode_dots(evaluation)] if evaluation.decisions else []
+    out += [performance_bars(evaluation, metric) for metric in evaluation.separability]
     out.append(profile_bars(evaluation.complementarity))
     out += [performance_cloud(evaluation, metric) for metric in evaluation.separability]
     if evaluation.agreement is not None:

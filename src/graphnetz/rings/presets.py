@@ -28,6 +28,8 @@ class Tuning:
     test_share
         Share of the graphs to test on, for datasets without a split of their own; None leaves the
         benchmark's 10 %.
+    models, graph_models
+        Architectures unless others are asked for; ``graph_models`` take their place where graphs are the examples.
     note
         Said in the report.
 
@@ -44,6 +46,8 @@ class Tuning:
     runs: int = 10
     vary: bool = True
     test_share: float | None = 0.2
+    models: tuple[str, ...] = ("GCN", "GAT", "GIN")
+    graph_models: tuple[str, ...] = ()
     note: str = ""
 
 
@@ -67,6 +71,7 @@ PRESETS: dict[str, Tuning] = {
         protocol={"selection": "best_val"},
         epochs=200,
         runs=100,
+        graph_models=("rings.GCN", "rings.GAT", "rings.GIN"),
     ),
 }
 """Named tunings: ``"quick"`` takes minutes, ``"paper"`` is the grid of the RINGS paper."""

@@ -1,12 +1,13 @@
-"""The paper's rules: from relations between modes to informativeness, score and verdict."""
+"""From what is shown about structure and features, or from the paper's relations, to score and verdict."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Literal, cast
 
 from graphnetz._core.errors import UsageError
 
@@ -19,8 +20,11 @@ SCORE_EDGES = (1.0, 2.0, 3.0, 4.0)
 PERTURBED = {"structure": ("eg", "cg", "rg"), "features": ("cf", "rf")}
 """Perturbations the original must beat for a mode to be informative."""
 
-Informativeness = Literal["informative", "(un)informative", "uninformative"]
-Verdict = Literal["keep", "realign", "deprecate"]
+Outcome = Literal["informative", "uninformative", "undecided"]
+"""What one metric shows about structure or features."""
+Informativeness = Literal["informative", "(un)informative", "uninformative", "undecided"]
+"""What all metrics together show: ``(un)informative`` where one shows the one and another the other."""
+Verdict = Literal["keep", "realign", "deprecate", "undecided"]
 Groups = tuple[tuple[str, ...], ...]
 
 _POINTS: dict[str, int] = {"uninformative": 0, "(un)informative": 1, "informative": 2}
@@ -83,12 +87,15 @@ def informativeness(outcomes: Sequence[bool | None]) -> Informativeness:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What the relations of all metrics say about a dataset.
+    """What all metrics say about a dataset.
 
     Attributes
     ----------
     structure, features
-        ``"informative"``, ``"uninformative"`` or, where metrics disagree, ``"(un)informative"``.
+        ``"informative"``, ``"uninformative"``, where metrics disagree ``"(un)informative"``, and ``"undecided"`` where
+        the runs do not show one of these.
+    possible
+        What an undecided ``structure`` or ``features`` can still become; all three when it is not named here.
 
     Examples
     --------
@@ -96,26 +103,67 @@ class Assessment:
     >>> found = Assessment("informative", "uninformative")
     >>> found.score, found.symbol
     (3.0, 'o')
+    >>> Assessment("informative", "undecided").scores
+    (3.0, 5.0)
     """
 
     structure: Informativeness
     features: Informativeness
+    possible: Mapping[str, tuple[Informativeness, ...]] = field(default_factory=dict)
+
+    @property
+    def scores(self) -> tuple[float, float]:
+        """Lowest and highest score that more runs can still end in; equal when all is decided."""
+        found = sorted(1.5 * s + f for s in self._points("structure") for f in self._points("features"))
+        return found[0], found[-1]
 
     @property
     def score(self) -> float:
-        """1.5 structure + features, each 0, 1 or 2."""
-        return 1.5 * _POINTS[self.structure] + _POINTS[self.features]
+        """1.5 structure + features, each 0, 1 or 2; NaN while an undecided one can still change it."""
+        low, high = self.scores
+        return low if low == high else math.nan
 
     @property
     def symbol(self) -> str:
-        """The score in five bins, closed on the right."""
-        return SYMBOLS[bisect_left(SCORE_EDGES, self.score)]
+        """The score in five bins, closed on the right; ``"?"`` while it can still change its bin."""
+        low, high = (SYMBOLS[bisect_left(SCORE_EDGES, value)] for value in self.scores)
+        return low if low == high else "?"
+
+    @property
+    def high(self) -> bool | None:
+        """Whether separability is high (above 2 of 5); None while that is undecided."""
+        low, high = (is_high(SYMBOLS[bisect_left(SCORE_EDGES, value)]) for value in self.scores)
+        return low if low == high else None
+
+    def _points(self, part: str) -> list[int]:
+        value: str = getattr(self, part)
+        if value != "undecided":
+            return [_POINTS[value]]
+        return sorted(_POINTS[name] for name in self.possible.get(part, tuple(_POINTS)))
+
+
+def combine(outcomes: Sequence[Outcome]) -> tuple[Informativeness, tuple[Informativeness, ...]]:
+    """Join what single metrics show: the finding, and what an undecided one can still become.
+
+    Examples
+    --------
+    >>> combine(["informative", "undecided"])
+    ('undecided', ('informative', '(un)informative'))
+    """
+    ways = [("informative", "uninformative") if one == "undecided" else (one,) for one in outcomes]
+    found: set[Informativeness] = {
+        "(un)informative" if len(set(way)) > 1 else cast("Informativeness", way[0]) for way in product(*ways)
+    }
+    ordered: tuple[Informativeness, ...] = ("informative", "(un)informative", "uninformative")
+    possible = tuple(name for name in ordered if name in found)
+    return (possible[0] if len(possible) == 1 else "undecided"), possible
 
 
 def assess(relations: Mapping[str, str] | Sequence[str]) -> Assessment:
-    """Apply the informativeness rule to the relations of all metrics of a dataset.
+    """Apply the paper's informativeness rule to the relations it printed for all metrics of a dataset.
 
-    A mode is informative when the original beats every perturbation of it.
+    A mode is informative when the original's group stands above every perturbation of it. Our own
+    evaluations do not go this way: they rest on direct tests (`decide_modes`).
 
     Parameters
     ----------
@@ -147,26 +195,39 @@ def is_high(mark: str) -> bool:
     return mark in ("o", "+", "++")
 
 
-def taxonomy(separability: str, structural_diversity: str) -> tuple[Verdict, str]:
+def taxonomy(separability: str | bool | None, structural_diversity: str) -> tuple[Verdict, str]:
     """Return the verdict on a dataset and its reason (Coupette et al. 2025, Section 4.3).
 
     Parameters
     ----------
-    separability, structural_diversity
-        Symbols ``-- - o + ++``; the last three count as high.
+    separability
+        A symbol ``-- - o + ++``, of which the last three count as high, or whether it is high; ``"?"`` or None where
+        that is undecided.
+    structural_diversity
+        A symbol of the same kind.
 
     Returns
     -------
     tuple of str
-        ``"keep"``, ``"realign"`` or ``"deprecate"``, and why.
+        ``"keep"``, ``"realign"``, ``"deprecate"`` or ``"undecided"``, and why. A dataset of low structural diversity is
+        deprecated whatever its separability.
 
     Examples
     --------
     >>> from graphnetz.rings import taxonomy
-    >>> taxonomy("+", "++")[0], taxonomy("-", "++")[0], taxonomy("+", "-")[0]
-    ('keep', 'realign', 'deprecate')
+    >>> taxonomy("+", "++")[0], taxonomy("-", "++")[0], taxonomy("+", "-")[0], taxonomy("?", "+")[0]
+    ('keep', 'realign', 'deprecate', 'undecided')
     """
-    separable, diverse = is_high(separability), is_high(structural_diversity)
+    if structural_diversity == "?":
+        return "undecided", "structural diversity is undefined on these graphs"
+    diverse = is_high(structural_diversity)
+    separable = separability
+    if isinstance(separability, str):
+        separable = None if separability == "?" else is_high(separability)
+    if separable is None:
+        if diverse:
+            return "undecided", "high structural diversity, but the runs do not decide performance separability"
+        return "deprecate", "low structural diversity, whatever the performance separability"
     if diverse:
         if separable:
             return "keep", "high performance separability and high structural diversity"

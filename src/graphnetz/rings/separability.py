@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from typing import Literal
@@ -20,6 +20,8 @@ from graphnetz._core.rng import generator
 from graphnetz.rings import _resampling as resampling
 from graphnetz.rings._resampling import Array, Ints, TwoSample
 from graphnetz.rings.complementarity import RingsWarning
+from graphnetz.rings.decisions import block_means
+from graphnetz.rings.relation import differs_in, order_groups, place_p, spread_p
 from graphnetz.rings.rules import Groups, format_relation
 
 CORRECTIONS = ("bonferroni", "holm", "none")
@@ -28,7 +30,11 @@ FEW_RUNS = 20
 
 @dataclass(frozen=True)
 class Comparison:
-    """One pair of modes; ``mean_diff`` is mean(a) - mean(b)."""
+    """One pair of modes; ``mean_diff`` is mean(a) - mean(b).
+
+    ``differs`` says in what a separable pair differs (place, spread, shape), and ``above`` which of the two its own
+    test shows to have the higher scores; both are empty where nothing is shown.
+    """
 
     a: str
     b: str
@@ -39,11 +45,13 @@ class Comparison:
     n_b: int
     low: float = math.nan
     high: float = math.nan
+    differs: str = ""
+    above: str = ""
 
 
 @dataclass(frozen=True)
 class SeparabilityResult:
-    """Which modes are separable, as pairs, groups and one relation string.
+    """Which modes are separable, as pairs, groups and one relation string: a description, not a decision.
 
     Attributes
     ----------
@@ -52,7 +60,8 @@ class SeparabilityResult:
     p_adj, separable
         Adjusted p and decision, in the order of ``comparisons``.
     groups
-        Modes that cannot be told apart, best group first.
+        Best group first: every mode of an earlier group was shown better than every mode of a later one. Modes of one
+        group are not ordered (see `order_groups`).
     means, runs
         Mean score and number of runs by mode.
     statistic, alpha, correction
@@ -94,10 +103,11 @@ class SeparabilityResult:
 
     @property
     def pairwise(self) -> pd.DataFrame:
-        """Table of all pairs: a, b, statistic, p, p_adj, separable, mean_diff, interval, runs."""
+        """Table of all pairs: a, b, statistic, p, p_adj, separable, mean_diff, interval, runs, differs, above."""
         frame = pd.DataFrame([asdict(item) for item in self.comparisons])
         frame = frame.assign(p_adj=self.p_adj, separable=self.separable)
-        return frame[["a", "b", "statistic", "p", "p_adj", "separable", "mean_diff", "low", "high", "n_a", "n_b"]]
+        first = ["a", "b", "statistic", "p", "p_adj", "separable", "mean_diff", "low", "high", "n_a", "n_b"]
+        return frame[[*first, "differs", "above"]]
 
 
 @dataclass(frozen=True)
@@ -116,11 +126,26 @@ class _Plan:
         """Return the generator of one purpose; pairs of equal sizes share it and thus their draws."""
         return generator("separability", self.seed, *words)
 
+    def units(self, mode: str) -> Array:
+        """Return the runs of a mode, or their means by block where whole blocks are exchanged."""
+        values = self.samples[mode]
+        return values if self.blocks is None or self.exchange == "runs" else block_means(values, self.blocks[mode])
+
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """All pairs of modes in the order given."""
         return list(combinations(self.samples, 2))
 
+
+DIRECTIONS: dict[str, Callable[[Comparison], float]] = {
+    "ks": lambda item: item.mean_diff,
+    "ranksum": lambda item: item.statistic,
+    "signedrank": lambda item: item.statistic - item.n_a * (item.n_a + 1) / 4,
+    "bootstrap": lambda item: item.low + item.high,
+}
+"""By statistic: positive where the first mode of a pair stands higher. KS has none of its own, so means speak."""
+COMPARES_PLACES = ("ranksum", "signedrank", "bootstrap")
+"""Statistics that see a difference in place only; what KS sees may be one of spread."""
 
 Statistic = Callable[[_Plan], list[Comparison]]
 STATISTICS: Registry[Statistic] = Registry("separability statistic")
@@ -135,7 +160,7 @@ def separability(
     correction: str | None = None,
     greater_is_better: bool = True,
     blocks: Sequence[Hashable] | Mapping[str, Sequence[Hashable]] | None = None,
-    exchange: Literal["runs", "blocks"] = "runs",
+    exchange: Literal["runs", "blocks"] | None = None,
     seed: int = 0,
 ) -> SeparabilityResult:
     """Compare the performance distributions of all modes of one dataset.
@@ -163,7 +188,8 @@ def separability(
     exchange
         What the permutation moves: single ``runs`` within their block, or whole ``blocks``. Several
         runs per fold that share what a mode does to that fold are not independent; only exchanging
-        whole folds keeps the level then, and it needs many folds.
+        whole folds keeps the level then, and it needs many folds. None takes whole blocks as soon as
+        a mode has several runs in one.
     seed
         Seed of the permutations.
 
@@ -185,20 +211,21 @@ def separability(
         raise unknown_name("correction", chosen, CORRECTIONS)
     if statistic == "bootstrap" and chosen == "holm":
         raise UsageError("Holm steps through p-values; intervals of the bootstrap take 'bonferroni' or 'none'.")
-    if exchange not in ("runs", "blocks") or (exchange == "blocks" and blocks is None):
+    if exchange not in ("runs", "blocks", None) or (exchange == "blocks" and blocks is None):
         raise UsageError(f"exchange is 'runs', or 'blocks' together with blocks=; got {exchange!r}.")
     if not 0 < alpha < 1 or permutations < 1:
         raise UsageError(f"alpha must lie in (0, 1) and permutations be positive, got {alpha} and {permutations}.")
     samples, labels, notes = _prepare(scores, blocks, paired=statistic == "signedrank")
     count = len(samples) * (len(samples) - 1) // 2
     level = alpha / count if chosen != "none" else alpha
-    plan = _Plan(samples, labels, permutations, level, seed, exchange)
+    plan = _Plan(samples, labels, permutations, level, seed, exchange or _exchange(labels))
     comparisons = function(plan)
     p_adj = adjust([item.p for item in comparisons], chosen)
     if statistic == "bootstrap":
         separable = [item.low > 0 or item.high < 0 for item in comparisons]
     else:
         separable = [p < alpha for p in p_adj]
+    comparisons = [_placed(plan, item, statistic, apart) for item, apart in zip(comparisons, separable, strict=True)]
     limits = _reachability(plan, statistic)
     notes += limits
     for note in notes:
@@ -208,7 +235,7 @@ def separability(
         comparisons=tuple(comparisons),
         p_adj=tuple(p_adj),
         separable=tuple(separable),
-        groups=group_modes(means, plan.pairs, separable, greater_is_better=greater_is_better),
+        groups=order_groups(tuple(samples), _above(comparisons, greater_is_better=greater_is_better)),
         means=means,
         runs={mode: len(values) for mode, values in samples.items()},
         statistic=statistic,
@@ -225,24 +252,31 @@ def adjust(p: Sequence[float], correction: str) -> list[float]:
     return list(p) if correction == "none" else [float(value) for value in stats.adjust(p, method=correction)]
 
 
-def group_modes(
-    means: Mapping[str, float],
-    pairs: Sequence[tuple[str, str]],
-    separable: Sequence[bool],
-    *,
-    greater_is_better: bool = True,
-) -> Groups:
-    """Join modes that are not separable and order the groups by their mean, best first."""
-    group = {mode: {mode} for mode in means}
-    for (a, b), apart in zip(pairs, separable, strict=True):
-        # Transitive on purpose: modes that cannot be told from a common third one form one group.
-        if not apart and group[a] is not group[b]:
-            group[a] |= group[b]
-            for mode in group[b]:
-                group[mode] = group[a]
-    unique = {tuple(sorted(members)) for members in group.values()}
-    sign = -1 if greater_is_better else 1
-    return tuple(sorted(unique, key=lambda members: (sign * np.mean([means[mode] for mode in members]), members)))
+def _exchange(labels: Mapping[str, Ints] | None) -> str:
+    """Exchange whole blocks as soon as one mode has several runs in a block: such runs are not independent."""
+    repeated = labels is not None and any(len(np.unique(item)) < len(item) for item in labels.values())
+    return "blocks" if repeated else "runs"
+
+
+def _placed(plan: _Plan, item: Comparison, statistic: str, apart: bool) -> Comparison:
+    """Add to a separable pair what differs, and which of the two stands higher by its own test."""
+    if not apart:
+        return item
+    x, y = plan.samples[item.a], plan.samples[item.b]
+    blocks = None if plan.blocks is None else (plan.blocks[item.a], plan.blocks[item.b])
+    place, spread = place_p(x, y, blocks=blocks), spread_p(x, y)
+    sign = DIRECTIONS.get(statistic, DIRECTIONS["ks"])(item)
+    if statistic in COMPARES_PLACES:
+        place = 0.0
+    differs = differs_in(place, spread, plan.level)
+    above = (item.a if sign > 0 else item.b) if "place" in differs and sign else ""
+    return replace(item, differs=differs, above=above)
+
+
+def _above(comparisons: Sequence[Comparison], *, greater_is_better: bool) -> list[tuple[str, str]]:
+    """Return the pairs (better, worse) that were shown."""
+    pairs = [(c.above, c.b if c.above == c.a else c.a) for c in comparisons if c.above]
+    return pairs if greater_is_better else [(b, a) for a, b in pairs]
 
 
 def _prepare(
@@ -321,7 +355,7 @@ def smallest_p(plan: _Plan, a: str, b: str, statistic: str) -> float:
     """Smallest p-value that perfectly separated runs of two modes can get."""
     n_a, n_b = len(plan.samples[a]), len(plan.samples[b])
     if statistic == "signedrank":
-        return min(1.0, 2.0 / 2.0**n_a)
+        return min(1.0, 2.0 / 2.0 ** len(plan.units(a)))
     if plan.blocks is None:
         return min(1.0, 2 / math.comb(n_a + n_b, n_a))
     if plan.exchange == "blocks":
@@ -378,7 +412,7 @@ for _name in resampling.COUNTS:
 def _signed_rank(plan: _Plan) -> list[Comparison]:
     out = []
     for a, b in plan.pairs:
-        x, y = plan.samples[a], plan.samples[b]
+        x, y = plan.units(a), plan.units(b)
         value, p, kept = resampling.signed_rank_p(x - y)
         out.append(Comparison(a, b, value, p, float(x.mean() - y.mean()), kept, kept))
     return out
@@ -388,7 +422,7 @@ def _signed_rank(plan: _Plan) -> list[Comparison]:
 def _bootstrap(plan: _Plan) -> list[Comparison]:
     """Percentile interval of the difference of means; p is the level at which it just touches zero."""
     size, names = plan.permutations, list(plan.samples)
-    samples = [plan.samples[name] for name in names]
+    samples = [plan.units(name) for name in names]
     joint = plan.blocks is not None and all(np.array_equal(plan.blocks[name], plan.blocks[names[0]]) for name in names)
     if joint:
         drawn = resampling.paired_bootstrap_means(samples, size=size, rng=plan.rng("bootstrap"))
@@ -403,7 +437,7 @@ def _bootstrap(plan: _Plan) -> list[Comparison]:
         difference = means[a] - means[b]
         low, high = np.quantile(difference, [plan.level / 2, 1 - plan.level / 2])
         tail = min(int((difference <= 0).sum()), int((difference >= 0).sum()))
-        x, y = plan.samples[a], plan.samples[b]
+        x, y = plan.units(a), plan.units(b)
         observed = float(x.mean() - y.mean())
         p = min(1.0, 2 * (1 + tail) / (1 + size))
         out.append(Comparison(a, b, observed, p, observed, len(x), len(y), float(low), float(high)))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import MissingExtraError, UsageError
 from graphnetz._core.paths import write_file
+from graphnetz.rings.decisions import Decision, Part, Rule, decide_modes
 from graphnetz.rings.perturbations import PERTURBATIONS, perturb_dataset
-from graphnetz.rings.rules import Assessment, assess
+from graphnetz.rings.rules import Assessment, combine
 from graphnetz.rings.separability import SeparabilityResult, separability
 
 MODES = ("o", "eg", "cg", "rg", "cf", "rf")
@@ -24,22 +26,33 @@ MODES = ("o", "eg", "cg", "rg", "cf", "rf")
 
 @dataclass(frozen=True)
 class ModeScore:
-    """One score: which mode and model, which metric, which run."""
+    """One test score: which mode and model, which metric, which run; ``validation`` chooses between models."""
 
     mode: str
     model: str
     metric: str
     run: Hashable
     value: float
+    validation: float = math.nan
 
 
 def best_models(scores: Iterable[ModeScore], metric: str, *, greater_is_better: bool) -> dict[str, str]:
-    """Return the model with the best mean of every mode, the first of equally good ones."""
+    """Return the model with the best mean validation score of every mode, the first of equally good ones.
+
+    The test scores are what is compared, so they may not choose: the best of several models on the test set would
+    flatter the modes on which scores vary most.
+    """
     sign = 1 if greater_is_better else -1
     values: dict[str, dict[str, list[float]]] = {}
     for score in scores:
         if score.metric == metric:
-            values.setdefault(score.mode, {}).setdefault(score.model, []).append(sign * score.value)
+            values.setdefault(score.mode, {}).setdefault(score.model, []).append(sign * score.validation)
+    for mode, item in values.items():
+        if len(item) > 1 and not np.isfinite([value for row in item.values() for value in row]).all():
+            raise UsageError(
+                f"{mode!r} has scores of {len(item)} models and not all have a validation score to choose by. "
+                "Record validation= with every score, or the scores of one model."
+            )
     return {mode: max(item, key=lambda name, i=item: np.mean(i[name])) for mode, item in values.items()}  # type: ignore[misc]
 
 
@@ -49,15 +62,50 @@ def runs_of(scores: Iterable[ModeScore], metric: str, mode: str, model: str) -> 
 
 
 def compare_runs(
-    runs: Mapping[str, Mapping[Hashable, float]], *, within_runs: bool = False, **options: Any
+    runs: Mapping[str, Mapping[Hashable, float]],
+    *,
+    within_runs: bool = False,
+    blocks: Mapping[Hashable, Hashable] | None = None,
+    **options: Any,
 ) -> SeparabilityResult:
-    """Test whether modes differ; paired tests take the runs that all modes have."""
-    if within_runs or options.get("statistic") == "signedrank":
-        common = [run for run in next(iter(runs.values())) if all(run in other for other in runs.values())]
+    """Describe how modes differ; paired tests take the runs that all modes have.
+
+    ``blocks`` names the fold or fixed split of each run; where some share one, whole blocks are exchanged.
+    """
+    names = list(dict.fromkeys(run for values in runs.values() for run in values))
+    block = {run: blocks.get(run, run) for run in names} if blocks else {run: run for run in names}
+    clustered = len(set(block.values())) < len(names)
+    if within_runs or clustered or options.get("statistic") == "signedrank":
+        common = [run for run in names if all(run in other for other in runs.values())]
         runs = {mode: {run: values[run] for run in common} for mode, values in runs.items()}
-        if within_runs:
-            options.setdefault("blocks", common)
+        if within_runs or clustered:
+            options.setdefault("blocks", [block[run] for run in common])
     return separability({mode: list(values.values()) for mode, values in runs.items()}, **options)
+
+
+def decide_runs(
+    runs: Mapping[str, Mapping[Hashable, float]],
+    metric: str,
+    *,
+    rule: Rule,
+    greater_is_better: bool,
+    blocks: Mapping[Hashable, Hashable] | None = None,
+) -> dict[Part, Decision]:
+    """Decide about structure and features from runs by name; a run that a mode lacks counts as failed there."""
+    names = list(dict.fromkeys(run for values in runs.values() for run in values))
+    if all(isinstance(run, int) for run in names):  # runs of a benchmark are read in the order of their seeds
+        names = list(range(max(cast("list[int]", names)) + 1))
+    table = {mode: [values.get(run, math.nan) for run in names] for mode, values in runs.items()}
+    labels = [blocks.get(run, run) for run in names] if blocks else None
+    return decide_modes(table, metric, rule=rule, greater_is_better=greater_is_better, blocks=labels)
+
+
+def assess_decisions(decisions: Mapping[str, Mapping[Part, Decision]]) -> Assessment:
+    """Join the decisions of all metrics into one assessment."""
+    structure, features = (
+        combine([found[part].outcome for found in decisions.values()]) for part in ("structure", "features")
+    )
+    return Assessment(structure[0], features[0], {"structure": structure[1], "features": features[1]})
 
 
 @dataclass
@@ -72,8 +120,8 @@ class SeparabilityStudy:
         Perturbations to compare.
     directions
         By metric: whether greater is better. Metrics not named here count as greater-is-better.
-    records
-        Scores recorded before.
+    records, blocks
+        Scores recorded before, and the blocks of their runs.
 
     Examples
     --------
@@ -89,6 +137,7 @@ class SeparabilityStudy:
     modes: tuple[str, ...] = MODES
     directions: dict[str, bool] = field(default_factory=dict)
     records: list[ModeScore] = field(default_factory=list)
+    blocks: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for mode in self.modes:
@@ -130,7 +179,17 @@ class SeparabilityStudy:
             out[mode] = perturb_dataset(source, mode, seed=seed, **{**widths, **options})
         return out
 
-    def record(self, mode: str, value: float, *, metric: str, run: Hashable, model: str = "model") -> None:
+    def record(
+        self,
+        mode: str,
+        value: float,
+        *,
+        metric: str,
+        run: Hashable,
+        model: str = "model",
+        validation: float = math.nan,
+        block: Hashable = None,
+    ) -> None:
         """Add one score.
 
         Parameters
@@ -145,6 +204,10 @@ class SeparabilityStudy:
             Names fold and seed; runs with the same name are paired across modes.
         model
             Name of the model.
+        validation
+            Validation score of the run; needed where a mode has several models to choose from.
+        block
+            Fold or fixed split of the run, where several runs share one: such runs are no independent evidence.
 
         Examples
         --------
@@ -156,9 +219,11 @@ class SeparabilityStudy:
         """
         if mode not in self.modes:
             raise UsageError(f"The study has no mode {mode!r}. Its modes: {', '.join(self.modes)}.")
-        entry = ModeScore(mode, model, metric, str(run), float(value))
+        entry = ModeScore(mode, model, metric, str(run), float(value), float(validation))
         if any((r.mode, r.metric, r.run, r.model) == (mode, metric, entry.run, model) for r in self.records):
             raise UsageError(f"{mode!r} already has a {metric!r} of {model!r} for run {entry.run!r}.")
+        if block is not None and self.blocks.setdefault(str(run), str(block)) != str(block):
+            raise UsageError(f"Run {entry.run!r} is in block {self.blocks[str(run)]!r} already, not in {block!r}.")
         self.records.append(entry)
 
     @property
@@ -167,7 +232,7 @@ class SeparabilityStudy:
         return tuple(dict.fromkeys(record.metric for record in self.records))
 
     def best_models(self, metric: str) -> dict[str, str]:
-        """Return the model with the best mean score of every mode.
+        """Return the model with the best mean validation score of every mode.
 
         Parameters
         ----------
@@ -183,8 +248,8 @@ class SeparabilityStudy:
         --------
         >>> from graphnetz.rings import SeparabilityStudy
         >>> study = SeparabilityStudy()
-        >>> study.record("o", 0.91, metric="acc", run=0, model="GCN")
-        >>> study.record("o", 0.93, metric="acc", run=0, model="GIN")
+        >>> study.record("o", 0.91, metric="acc", run=0, model="GCN", validation=0.88)
+        >>> study.record("o", 0.90, metric="acc", run=0, model="GIN", validation=0.93)
         >>> study.best_models("acc")
         {'o': 'GIN'}
         """
@@ -245,15 +310,51 @@ class SeparabilityStudy:
         'o > eg'
         """
         options.setdefault("greater_is_better", self.directions.get(metric, True))
-        return compare_runs(self.scores(metric), within_runs=within_runs, **options)
+        return compare_runs(self.scores(metric), within_runs=within_runs, blocks=self._blocks, **options)
 
-    def assess(self, **options: Any) -> Assessment:
-        """Apply the informativeness rule to all recorded metrics.
+    @property
+    def _blocks(self) -> dict[Hashable, Hashable]:
+        out: dict[Hashable, Hashable] = {}
+        out.update(self.blocks)
+        return out
+
+    def decide(self, metric: str, *, rule: Rule | None = None) -> dict[Part, Decision]:
+        """Decide whether structure and features are informative on one metric.
 
         Parameters
         ----------
-        **options
-            Passed on to `evaluate`.
+        metric
+            Name of a recorded metric.
+        rule
+            Level and margin; default `Rule()`.
+
+        Returns
+        -------
+        dict of Decision
+            By ``"structure"`` and ``"features"``.
+
+        Examples
+        --------
+        >>> from graphnetz.rings import SeparabilityStudy
+        >>> study = SeparabilityStudy(modes=("o", "eg"))
+        >>> for run in range(10):
+        ...     study.record("o", 0.9 + run / 1000, metric="acc", run=run)
+        ...     study.record("eg", 0.9 - run / 1000, metric="acc", run=run)
+        >>> study.decide("acc")["structure"].outcome
+        'uninformative'
+        """
+        better = self.directions.get(metric, True)
+        return decide_runs(
+            self.scores(metric), metric, rule=rule or Rule(), greater_is_better=better, blocks=self._blocks
+        )
+
+    def assess(self, *, rule: Rule | None = None) -> Assessment:
+        """Decide about structure and features from all recorded metrics.
+
+        Parameters
+        ----------
+        rule
+            Level and margin; default `Rule()`.
 
         Returns
         -------
@@ -267,10 +368,10 @@ class SeparabilityStudy:
         >>> for run in range(10):
         ...     for mode, mean in {"o": 0.9, "eg": 0.7, "rf": 0.5}.items():
         ...         study.record(mode, mean + run / 1000, metric="acc", run=run)
-        >>> study.assess(permutations=2000).symbol
+        >>> study.assess().symbol
         '++'
         """
-        return assess({metric: self.evaluate(metric, **options).relation for metric in self.metrics})
+        return assess_decisions({metric: self.decide(metric, rule=rule) for metric in self.metrics})
 
     def save(self, path: str | Path) -> None:
         """Write the records as JSON.
@@ -292,7 +393,8 @@ class SeparabilityStudy:
         payload = {
             "modes": list(self.modes),
             "directions": self.directions,
-            "records": [asdict(record) for record in self.records],
+            "records": [_as_json(record) for record in self.records],
+            "blocks": self.blocks,
         }
         write_file(path, json.dumps(payload, indent=1))
 
@@ -321,7 +423,7 @@ class SeparabilityStudy:
         """
         raw = json.loads(Path(path).read_text(encoding="utf-8"))
         records = [ModeScore(**record) for record in raw["records"]]
-        return cls(tuple(raw["modes"]), dict(raw["directions"]), records)
+        return cls(tuple(raw["modes"]), dict(raw["directions"]), records, dict(raw.get("blocks", {})))
 
     def callback(self, mode: str, *, metric: str, run: Hashable, model: str = "model") -> Any:
         """Return a Lightning callback that records the logged ``metric`` when testing ends.
@@ -356,6 +458,14 @@ class SeparabilityStudy:
                 study.record(mode, float(logged[metric]), metric=metric, run=run, model=model)
 
         return RecordScore()
+
+
+def _as_json(record: ModeScore) -> dict[str, Any]:
+    """Plain values; a run without validation score has no such key, because JSON has no NaN."""
+    plain = asdict(record)
+    if math.isnan(record.validation):
+        del plain["validation"]
+    return plain
 
 
 def _lightning() -> Any:

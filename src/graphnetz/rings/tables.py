@@ -24,8 +24,9 @@ COMPARISONS: Registry[Callable[[DatasetEvaluation], Sequence[Table]]] = Registry
 
 
 def evaluation_tables(evaluation: DatasetEvaluation) -> tuple[Table, ...]:
-    """Return scores, pairs of modes, diversity, statistics of the data, and what the paper printed."""
+    """Return decisions, scores, pairs of modes, diversity, statistics of the data, and what the paper printed."""
     found = (
+        decision_table(evaluation),
         score_table(evaluation),
         pair_table(evaluation),
         diversity_table(evaluation),
@@ -43,20 +44,37 @@ def score_table(evaluation: DatasetEvaluation) -> Table:
     for metric, model, mode, mean, std, count in frame.itertuples(index=False, name=None):
         best = "best" if evaluation.best[metric].get(mode) == model else ""
         rows.append((label_of(metric), model, mode, plain(mean), plain(std), int(count), best))
-    caption = "Test scores by mode; the best model of each mode enters the comparison."
+    caption = "Test scores by mode; the model of each mode that is best on validation enters the comparison."
     return Table(("metric", "model", "mode", "mean", "std", "runs", ""), tuple(rows), caption)
+
+
+def decision_table(evaluation: DatasetEvaluation) -> Table | None:
+    """The original against each perturbation: what decides."""
+    rows = tuple(
+        (
+            label_of(metric), part, item.mode, plain(item.difference), plain(item.low), plain(item.high), item.units,
+            "yes" if item.better else "no", "yes" if item.within else "no",
+        )
+        for metric, both in evaluation.decisions.items()
+        for part, found in both.items()
+        for item in found.against
+    )  # fmt: skip
+    caption = "Advantage of the original over each perturbation, paired by run: these tests decide."
+    columns = ("metric", "about", "mode", "difference", "low", "high", "units", "better", "below the margin")
+    return Table(columns, rows, caption) if rows else None
 
 
 def pair_table(evaluation: DatasetEvaluation) -> Table:
     """The test of every pair of modes."""
     rows = tuple(
-        (label_of(metric), c.a, c.b, plain(c.statistic), plain(c.p), plain(p_adj), "yes" if apart else "no")
+        (label_of(metric), c.a, c.b, plain(c.statistic), plain(c.p), plain(p_adj), "yes" if apart else "no", c.differs)
         for metric, item in evaluation.separability.items()
         for c, p_adj, apart in zip(item.comparisons, item.p_adj, item.separable, strict=True)
     )
     first = next(iter(evaluation.separability.values()))
-    caption = f"Pairs of modes: {first.statistic}, alpha {first.alpha:g}, correction {first.correction}."
-    return Table(("metric", "a", "b", "statistic", "p", "adjusted p", "separable"), rows, caption)
+    how = f"{first.statistic}, alpha {first.alpha:g}, correction {first.correction}"
+    caption = f"All pairs of modes, as a description: {how}."
+    return Table(("metric", "a", "b", "statistic", "p", "adjusted p", "separable", "differs in"), rows, caption)
 
 
 def diversity_table(evaluation: DatasetEvaluation) -> Table:

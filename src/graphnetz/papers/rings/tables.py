@@ -7,8 +7,9 @@ relations and judgements: Tables 1 and 14; verdicts: Section 4.3.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ from graphnetz.records import Table
 from graphnetz.records.suite import read_published, read_rows
 from graphnetz.rings.rules import Verdict, assess
 from graphnetz.rings.tables import COMPARISONS, as_table
+from graphnetz.rings.taxonomy_table import score_words
 
 if TYPE_CHECKING:
     from graphnetz.rings.evaluation import DatasetEvaluation
@@ -53,28 +55,55 @@ _ALIASES = {
 }
 
 
-def paper_name(dataset: str) -> str | None:
+WIDTHS = {"AIDS": 42, "DD": 89, "Enzymes": 21, "MUTAG": 7, "NCI1": 37, "Proteins": 32}
+"""Columns of the node features of the paper's data: node labels and, where there are any, continuous attributes."""
+_PLAIN_TWINS = ("enzymes", "proteins")
+"""Names under which data without the continuous attributes go; those are not the paper's."""
+
+
+def paper_name(dataset: str, *, width: int = 0) -> str | None:
     """Return the paper's name of a dataset or task, None when it is not in the paper.
+
+    Parameters
+    ----------
+    dataset
+        Its name, ours or the paper's.
+    width
+        Columns of its node features, 0 when not known: data of one name and other features are other data.
+
+    Returns
+    -------
+    str or None
+        The name in the paper's tables.
 
     Examples
     --------
     >>> paper_name("IMDB-BINARY"), paper_name("mutag_graph_cls"), paper_name("Cora")
     ('IMDB-B', 'MUTAG', None)
+    >>> paper_name("enzymes", width=3), paper_name("ENZYMES", width=21)
+    (None, 'Enzymes')
     """
+    if dataset in JUDGEMENTS and not width:
+        return dataset
     plain = "".join(char for char in dataset.lower() if char.isalnum())
     for suffix in ("graphcls", "graphreg"):
         plain = plain.removesuffix(suffix)
     names = {"".join(c for c in name.lower() if c.isalnum()): name for name in JUDGEMENTS} | _ALIASES
-    return names.get(plain)
+    found = names.get(plain)
+    if (plain in _PLAIN_TWINS and not width) or (width and found in WIDTHS and WIDTHS[found] != width):
+        return None
+    return found
 
 
-def published_scores(dataset: str | None = None) -> pd.DataFrame:
+def published_scores(dataset: str | None = None, *, width: int = 0) -> pd.DataFrame:
     """Return the means and standard deviations that the RINGS paper prints.
 
     Parameters
     ----------
     dataset
         Name of a dataset or task; None returns all.
+    width
+        Columns of its node features, as in `paper_name`.
 
     Returns
     -------
@@ -90,7 +119,7 @@ def published_scores(dataset: str | None = None) -> pd.DataFrame:
     rows = [
         (int(row.table), row.metric, row.task, row.model, row.more["mode"], row.mean, row.sd)
         for row in read_published(__package__)
-        if dataset is None or row.task == paper_name(dataset)
+        if dataset is None or row.task == paper_name(dataset, width=width)
     ]
     return pd.DataFrame(rows, columns=["table", "metric", "dataset", "model", "mode", "mean", "std"])
 
@@ -125,7 +154,8 @@ def compare_paper(evaluation: DatasetEvaluation) -> pd.DataFrame:
     """
     keys = ["metric", "model", "mode"]
     out = evaluation.to_frame().rename(columns={"count": "runs"})
-    printed = published_scores(evaluation.name)
+    out["model"] = out["model"].str.removeprefix("rings.")  # the paper's own architectures under the paper's names
+    printed = published_scores(evaluation.name, width=getattr(evaluation, "width", 0))
     for prefix, tables in (("paper", MAIN), ("finer", FINER)):
         chosen = printed[printed["table"].isin(tables)]
         chosen = chosen.rename(columns={"mean": f"{prefix}_mean", "std": f"{prefix}_std"})
@@ -153,7 +183,7 @@ def compare_judgement(evaluation: DatasetEvaluation) -> pd.DataFrame | None:
     >>> compare_judgement(SimpleNamespace(name="not in the paper")) is None
     True
     """
-    name = paper_name(evaluation.name)
+    name = paper_name(evaluation.name, width=getattr(evaluation, "width", 0))
     if name is None:
         return None
     printed = JUDGEMENTS[name]
@@ -162,10 +192,20 @@ def compare_judgement(evaluation: DatasetEvaluation) -> pd.DataFrame | None:
     rows += [
         ("structure", ours.structure, theirs.structure),
         ("features", ours.features, theirs.features),
-        ("score", f"{ours.score:g} ({ours.symbol})", f"{theirs.score:g} ({theirs.symbol})"),
+        ("score", score_words({"scores": ours.scores}), f"{theirs.score:g} ({theirs.symbol})"),
         ("verdict", evaluation.verdict, printed.verdict or "none given"),
     ]
     return pd.DataFrame(rows, columns=["", "ours", "paper"])
+
+
+def published_judgements(facts: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, str]]:
+    """Return score and verdict of the paper for those datasets of a taxonomy that it treats."""
+    out: dict[str, tuple[float, str]] = {}
+    for fact in facts:
+        name = paper_name(fact["dataset"], width=int(fact.get("width") or 0))
+        if name is not None:
+            out[fact["dataset"]] = (assess(JUDGEMENTS[name].relations).score, JUDGEMENTS[name].verdict or "")
+    return out
 
 
 @COMPARISONS.register("rings")

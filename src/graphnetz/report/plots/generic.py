@@ -28,6 +28,13 @@ def _finish(axes: Axes, data: Mapping[str, Any]) -> None:
     axes.set_ylabel(escape.plot(data.get("ylabel", ""), width=40))
     if data.get("title"):
         axes.set_title(escape.plot(data["title"], width=70))
+    if data.get("xlim"):
+        axes.set_xlim(*_floats(data["xlim"]))
+    if data.get("ylim"):
+        axes.set_ylim(*_floats(data["ylim"]))
+    for draw, key in ((axes.axvline, "across"), (axes.axhline, "along")):
+        for value in data.get(key, ()):
+            draw(float(value), color="#555555", lw=1.0, ls="--", zorder=0)
 
 
 def _floats(values: Any) -> Any:
@@ -91,7 +98,7 @@ def line(data: Mapping[str, Any]) -> tuple[Figure, Axes]:
 @FIGURES.register("scatter")
 @styled
 def scatter(data: Mapping[str, Any]) -> tuple[Figure, Axes]:
-    """``series``: name -> {x, y, optional text}."""
+    """``series``: name -> {x, y, optional text}; ``xlim``, ``ylim``, and lines at ``across`` (x) and ``along`` (y)."""
     return _series(data, joined=False)
 
 
