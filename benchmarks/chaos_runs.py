@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 RUN = (
-    "run", "--suite", "default", "--task", "sbm_communities", "--task", "breast_cancer_knn", "--model", "GCN",
+    "run", "--suite", "first-default", "--task", "sbm_communities", "--task", "breast_cancer_knn", "--model", "GCN",
     "--model", "Majority", "--seeds", "2", "--epochs", "3", "--workers", "2", "--out", "run", "--quiet",
 )  # fmt: skip
 MAY_DIFFER = ("provenance.json", "costs.csv", "store.sqlite")

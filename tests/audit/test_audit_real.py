@@ -16,13 +16,13 @@ def checks(task, root):
 
 
 @pytest.mark.parametrize("name", EXPECTED["offline"])
-def test_tasks_of_the_default_suite(name, tmp_path_factory):
-    task = next(task for task in SUITES["default"]() if task.name == name)
+def test_tasks_of_the_first_default_suite(name, tmp_path_factory):
+    task = next(task for task in SUITES["first-default"]() if task.name == name)
     assert checks(task, tmp_path_factory.getbasetemp() / "offline") == set(EXPECTED["offline"][name])
 
 
-def test_the_list_covers_the_default_suite():
-    assert set(EXPECTED["offline"]) == {task.name for task in SUITES["default"]()}
+def test_the_list_covers_the_first_default_suite():
+    assert set(EXPECTED["offline"]) == {task.name for task in SUITES["first-default"]()}
 
 
 @pytest.mark.data

@@ -29,13 +29,13 @@ RUN = [
 def offline_task():
     from graphnetz.datasets import SUITES
 
-    return next(t.name for t in SUITES["default"]() if t.task_type == "node_cls")
+    return next(t.name for t in SUITES["first-default"]() if t.task_type == "node_cls")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, offline_task):
     out = tmp_path_factory.mktemp("cli") / "run"
-    code = run_app(["run", "--suite", "default", "--task", offline_task, "--model", "GCN", "--model", "Majority",
+    code = run_app(["run", "--suite", "first-default", "--task", offline_task, "--model", "GCN", "--model", "Majority",
                     "--seeds", "3", "--epochs", "3", "--out", str(out), "--quiet"])  # fmt: skip
     assert code == 0
     return out
@@ -78,7 +78,7 @@ def test_running_again_trains_nothing_and_changes_no_result_file(folder):
 
 def test_two_fresh_runs_are_bit_identical(folder, tmp_path, offline_task):
     out = tmp_path / "again"
-    run_app(["run", "--suite", "default", "--task", offline_task, "--model", "GCN", "--model", "Majority",
+    run_app(["run", "--suite", "first-default", "--task", offline_task, "--model", "GCN", "--model", "Majority",
              "--seeds", "3", "--epochs", "3", "--out", str(out), "--quiet", "--workers", "1"])  # fmt: skip
     for name in ("results.json", "summary.csv", "pairwise.csv", "results.tex"):
         assert (out / name).read_bytes() == (folder / name).read_bytes(), name
@@ -93,7 +93,7 @@ def test_adding_a_seed_adds_only_its_cells(folder, tmp_path, offline_task):
     shutil.copytree(folder, out)
     with Store.open(out, readonly=True) as store:
         before = {r.key: r.seconds for r in store.results(histories=False)}
-    run_app(["run", "--suite", "default", "--task", offline_task, "--model", "GCN", "--model", "Majority",
+    run_app(["run", "--suite", "first-default", "--task", offline_task, "--model", "GCN", "--model", "Majority",
              "--seeds", "4", "--epochs", "3", "--out", str(out), "--quiet"])  # fmt: skip
     with Store.open(out, readonly=True) as store:
         after = {r.key: r.seconds for r in store.results(histories=False)}
@@ -124,7 +124,7 @@ def test_scores_trained_elsewhere(tmp_path, capsys):
 
 
 def test_failed_cells_are_named_and_exit_with_1(tmp_path, capsys, offline_task):
-    code = run_app(["run", "--suite", "default", "--task", offline_task, "--model", "GCN", "--seeds", "2", "--epochs",
+    code = run_app(["run", "--suite", "first-default", "--task", offline_task, "--model", "GCN", "--seeds", "2", "--epochs",
                     "3", "--lr", "1e38", "--out", str(tmp_path / "run"), "--quiet"])  # fmt: skip
     assert code == 1
     said = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The default suite: offline, every category, every task type, not toys."""
+"""The default suite: real, every category, every task type, not toys; and the first one, which needs no download."""
 
 import dataclasses
 import subprocess
@@ -9,36 +9,77 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import UnknownNameError
 from graphnetz.datasets import CATEGORIES, SUITES, find_task
-from graphnetz.engine.config import RunConfig, resolve
+from graphnetz.datasets.sources.wheels import wheels
+from graphnetz.engine.config import Brought, RunConfig, resolve
+from graphnetz.engine.plan import resolve_protocol
 from graphnetz.records import Suite
 from graphnetz.tasktypes import TASK_TYPES
 
 TASKS = SUITES["default"]()
+FIRST = SUITES["first-default"]()
+TYPES = {"node_cls", "graph_cls", "graph_reg", "link_pred", "edge_cls", "multi_reg"}
 
 
 def _load(task):
     return task.loader("nowhere", **({"seed": 0} if task.seeded else {}))
 
 
-def test_every_category_and_task_type_is_there():
-    assert {task.category for task in TASKS} == set(CATEGORIES)
-    assert {task.task_type for task in TASKS} == {
-        "node_cls", "graph_cls", "graph_reg", "link_pred", "edge_cls", "multi_reg",
-    }  # fmt: skip
-    assert len({task.name for task in TASKS}) == len(TASKS) >= 10
-    assert all(task.card.offline for task in TASKS)
-    assert sum(not task.card.simulated for task in TASKS) >= 3  # real data where a dependency carries some
+@pytest.mark.parametrize("tasks", [TASKS, FIRST], ids=["default", "first-default"])
+def test_every_category_and_task_type_is_there(tasks):
+    assert {task.category for task in tasks} == set(CATEGORIES)
+    assert {task.task_type for task in tasks} == TYPES
+    assert len({task.name for task in tasks}) == len(tasks) >= 10
 
 
-def test_at_least_five_tasks_are_not_toys():
-    large = 0
+def test_the_default_suite_keeps_its_rule():
+    """What can be told from the cards; ``tests/datasets/test_carried_real.py`` looks at the data."""
+    assert 12 <= len(TASKS) <= 16
+    real = [task for task in TASKS if not task.card.simulated]
+    assert len(real) >= 10
+    assert {task.category for task in real} == set(CATEGORIES)
+    assert sum(task.card.nodes >= 1000 if task.card.graphs == 1 else task.card.graphs >= 200 for task in TASKS) >= 8
     for task in TASKS:
+        assert (task.protocol["selection"], task.protocol["patience"]) == ("best_val", 40), task.name
+        assert not task.card.simulated or any("standard" in note for note in task.card.notes), task.name
+    used = {file for task in TASKS for file in task.card.checksum}
+    assert sum(wheel.size for wheel in wheels().values() if wheel.file in used) <= 80_000_000
+
+
+def test_the_paper_trains_the_default_suite_to_the_last_epoch():
+    asked = resolve(RunConfig.read({"protocol": "paper"}))
+    assert asked.seeds == tuple(range(5))
+    task = next(task for task in asked.tasks if task.name == "logic_gates")
+    usual = resolve_protocol(task, resolve(RunConfig.read({})).protocol)
+    paper = resolve_protocol(task, asked.protocol)
+    assert (usual.selection, usual.patience) == ("best_val", 40)
+    assert (paper.selection, paper.patience) == ("last", None)
+    assert (usual.hidden_channels, paper.hidden_channels) == (32, 64)
+
+
+def test_tasks_named_without_a_suite_take_nothing_of_the_default_one():
+    assert resolve(RunConfig.read({"task": "les_miserables"})).seeds == tuple(range(10))
+    assert resolve(RunConfig.read({"category": "social"})).seeds == tuple(range(10))
+    assert resolve(RunConfig.read({}), Brought(tasks=["les_miserables"])).seeds == tuple(range(10))
+    assert resolve(RunConfig.read({"suite": "default", "task": "les_miserables"})).seeds == tuple(range(5))
+
+
+def test_quick_is_a_part_of_it():
+    quick = SUITES["quick"]()
+    assert quick
+    assert {task.name for task in quick} < {task.name for task in TASKS}
+
+
+def test_the_first_suite_needs_no_download_and_five_of_it_are_not_toys():
+    assert all(task.card.offline for task in FIRST)
+    assert sum(not task.card.simulated for task in FIRST) >= 3
+    large = 0
+    for task in FIRST:
         loaded = _load(task)
         large += loaded.num_nodes >= 1000 if isinstance(loaded, Data) else len(loaded) >= 200
     assert large >= 5
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", FIRST, ids=lambda task: task.name)
 def test_task_type_accepts_the_data(task):
     split = TASK_TYPES[task.task_type].split(_load(task), 0)
     assert split.n_train > split.dims.out_channels
@@ -48,7 +89,7 @@ def test_task_type_accepts_the_data(task):
 
 
 def test_relational_and_plain_link_prediction_are_both_there():
-    kinds = {TASK_TYPES["link_pred"].split(_load(t), 0).kind for t in TASKS if t.task_type == "link_pred"}
+    kinds = {TASK_TYPES["link_pred"].split(_load(t), 0).kind for t in FIRST if t.task_type == "link_pred"}
     assert kinds == {"relational", ""}
 
 

@@ -13,11 +13,20 @@ import pytest
 
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz.cli.app import run_app, with_aliases
+from graphnetz.datasets import CARDS, SUITES, real_graphs
 from graphnetz.records import Cell, CellResult, Protocol
 from graphnetz.selection import PerformanceBank, PerformanceRecord, as_graph, recommend
 from graphnetz.selection.collect import Effort, OnProcessor, collect, measured_task
 from graphnetz.selection.example import example_graph, read_labelled
-from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement, chosen_plan, own_graphs
+from graphnetz.selection.plan import (
+    FileSpec,
+    GraphSpec,
+    Measurement,
+    carried_graphs,
+    chosen_plan,
+    collection_plan,
+    own_graphs,
+)
 from graphnetz.selection.space import Configuration
 from graphnetz.selection.splits import edge_split, node_split, stored_split
 
@@ -28,6 +37,19 @@ SPACE = (GCN, Configuration("AdamicAdar"), Configuration("LabelPropagation", (("
 
 def plan():
     return [Measurement(SMALL, item, task) for task in ("link_pred", "node_cls") for item in SPACE if item.serves(task)]
+
+
+def test_real_graphs_come_from_the_one_list_of_the_catalogue():
+    specs = {spec.name: spec for spec in carried_graphs()}
+    assert list(specs) == real_graphs()
+    one = {task.name for task in SUITES["default"]() if task.card.graphs == 1}
+    assert one <= set(specs)
+    assert len(one) == 8
+    built = specs["les_miserables"].build()
+    assert (built.name, built.num_nodes, built.num_edges) == ("les_miserables", 77, 254)
+    (first, *_) = collection_plan("link_pred", graphs=[specs["les_miserables"]])
+    assert (first.graph.family, first.graph.labelled) == ("social", False)
+    assert not [name for name in specs if CARDS[name].simulated]
 
 
 def test_splits_are_disjoint_kept_and_of_the_published_shares(tmp_path):

@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
@@ -63,6 +63,45 @@ def unpack(
     return folder
 
 
+def read_members(archive: str | Path, names: Collection[str], *, max_bytes: int = 1 << 30) -> dict[str, bytes]:
+    """Read a few members of a zip or tar archive into memory; nothing is written.
+
+    Parameters
+    ----------
+    archive
+        The file.
+    names
+        Exact names of members.
+    max_bytes
+        Most bytes that all of them together may have.
+
+    Returns
+    -------
+    dict
+        Name -> content, in the order of ``names``.
+
+    Raises
+    ------
+    DataError
+        The archive is broken, lacks a member, or holds one of the dangers that `unpack` refuses.
+    """
+    archive = Path(archive)
+    budget = _Budget(archive, max_bytes, MAX_FILES, archive.stat().st_size)
+    found: dict[str, bytes] = {}
+    try:
+        for name, source in _members(archive, frozenset(names)):
+            pieces = []
+            while chunk := source.read(1 << 20):
+                budget.add(len(chunk))
+                pieces.append(chunk)
+            found[name] = b"".join(pieces)
+    except Exception as error:
+        raise _clear(error, archive) from error
+    if missing := [name for name in names if name not in found]:
+        raise DataError(f"{archive.name!r} holds no {missing[0]!r}; it is not the published file.")
+    return {name: found[name] for name in names}
+
+
 def safe_parts(name: str, archive: Path) -> PurePosixPath:
     """Return a member's name as a relative path, or refuse it."""
     path, windows = PurePosixPath(name), PureWindowsPath(name)
@@ -97,16 +136,17 @@ class _Budget:
             )
 
 
-def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _members(archive: Path, only: Collection[str] | None = None) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield names and contents; every member is checked, also where ``only`` some are opened."""
     if zipfile.is_zipfile(archive):
-        yield from _zip_members(archive)
+        yield from _zip_members(archive, only)
     elif tarfile.is_tarfile(archive):
-        yield from _tar_members(archive)
+        yield from _tar_members(archive, only)
     else:
         raise DataError(f"{archive.name!r} is neither a zip nor a tar archive. Remove it and fetch it again.")
 
 
-def _zip_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _zip_members(archive: Path, only: Collection[str] | None) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(archive) as source:
         for entry in source.infolist():
             safe_parts(entry.filename, archive)
@@ -117,11 +157,13 @@ def _zip_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 raise DataError(f"{archive.name!r} holds the link or device {entry.filename!r}; it was not unpacked.")
             if entry.flag_bits & 0x1:
                 raise DataError(f"{archive.name!r} is encrypted; it was not unpacked.")
+            if only is not None and entry.filename not in only:
+                continue
             with source.open(entry) as stream:
                 yield entry.filename, stream
 
 
-def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _tar_members(archive: Path, only: Collection[str] | None) -> Iterator[tuple[str, IO[bytes]]]:
     with tarfile.open(archive) as source:
         for entry in source:
             if entry.name.strip("./") or not entry.isdir():
@@ -131,7 +173,8 @@ def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
             stream = source.extractfile(entry) if entry.isreg() else None
             if stream is None:
                 raise DataError(f"{archive.name!r} holds the link or device {entry.name!r}; it was not unpacked.")
-            yield entry.name, stream
+            if only is None or entry.name in only:
+                yield entry.name, stream
 
 
 def _write(source: IO[bytes], target: Path, budget: _Budget) -> None:

@@ -126,6 +126,11 @@ def copying_into(folder: str | Path) -> Iterator[None]:
         _copy_to.reset(token)
 
 
+def making_mirror() -> bool:
+    """Whether files are being gathered for a mirror, so that what lies elsewhere on this machine does not suffice."""
+    return _copy_to.get() is not None
+
+
 def _fetch_any(
     addresses: Sequence[str],
     target: Path,

@@ -16,6 +16,7 @@ from graphnetz.datasets.cards import dataset as dataset
 from graphnetz.datasets.cards import find_task as find_task
 from graphnetz.datasets.cards import iter_benchmark_tasks as iter_benchmark_tasks
 from graphnetz.datasets.cards import list_datasets as list_datasets
+from graphnetz.datasets.cards import real_graphs as real_graphs
 from graphnetz.datasets.cards import task_of as task_of
 from graphnetz.datasets.custom import register_task as register_task
 from graphnetz.datasets.custom import task_from_dataset as task_from_dataset

@@ -97,7 +97,7 @@ def dataset(
         Name of the dataset; the loader's own name when left out.
     **facts
         The remaining fields of `DatasetCard`: title, source, licence, citation, simulated, offline,
-        graphs, nodes, edges, features, classes, extra, protocol, notes, checksum, mirror, and
+        graphs, nodes, edges, features, classes, extra, protocol, notes, checksum, mirror, metric, and
         ``replication``, what a seed varies, for a loader with a ``seed`` argument.
 
     Returns
@@ -180,6 +180,7 @@ def task_of(card: DatasetCard | str, task_type: str | None = None) -> Task:
         epochs=card.serves[kind],
         card=card,
         replication=card.replication,
+        metric=card.metric,
         protocol=card.protocol,
         category=card.category,
         graph=card.name,
@@ -213,6 +214,33 @@ def list_datasets(category: str | None = None, task_type: str | None = None) -> 
         for name in chosen
         for card in CARDS.values()
         if card.category == name and (task_type is None or task_type in card.serves)
+    ]
+
+
+def real_graphs(*, at_most: int = 20_000) -> list[str]:
+    """Return the datasets that are one real graph: the one list from which the bank of the selection is fed.
+
+    Parameters
+    ----------
+    at_most
+        Largest number of nodes. Datasets whose card does not state it are left out.
+
+    Returns
+    -------
+    list of str
+        Names in the order of the categories.
+
+    Examples
+    --------
+    >>> from graphnetz.datasets import real_graphs
+    >>> "french_grid" in real_graphs(), "random_tsp" in real_graphs()
+    (True, False)
+    """
+    names = (CARDS[name] for name in list_datasets())
+    return [
+        card.name
+        for card in names
+        if not card.simulated and card.graphs in (None, 1) and 0 < (card.nodes or 0) <= at_most
     ]
 
 

@@ -118,7 +118,7 @@ def resolve(config: RunConfig, brought: Brought | None = None) -> Run:
         known_test(config.pairwise_method or "t")
     except UnknownNameError as error:
         raise UsageError(f"The setting 'pairwise_method' is wrong: {error}") from error
-    suite = SUITES[config.suite or "default"]
+    suite = _suite(config, brought)
     specs = _specs(config, brought, suite)
     tasks = resolve_tasks(config, brought)
     wanted = config.seed_list() or suite.seeds_at(config.size) or list(range(DEFAULT_SEEDS))
@@ -128,6 +128,13 @@ def resolve(config: RunConfig, brought: Brought | None = None) -> Run:
         config = config.model_copy(update={"seeds": wanted})
     protocol, single = _protocols(config, brought, suite, specs)
     return Run(config, tuple(tasks), specs, seeds, rule, protocol, single, brought.search)
+
+
+def _suite(config: RunConfig, brought: Brought) -> Suite:
+    """The suite that is run. Tasks that are named without one take nothing of the default suite's settings."""
+    suite = SUITES[config.suite or "default"]
+    elsewhere = config.task or config.category or config.graph or brought.tasks is not None
+    return Suite(suite.name, suite.make) if config.suite is None and elsewhere else suite
 
 
 def resolve_tasks(config: RunConfig, brought: Brought | None = None) -> list[Task]:

@@ -57,6 +57,8 @@ class DatasetCard:
         Addresses asked before the source.
     replication
         What a seed varies; None leaves it to the task type, which sees the data.
+    metric
+        Key of the headline metric; None leaves it to the task type.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class DatasetCard:
     notes: tuple[str, ...] = ()
     mirror: tuple[str, ...] = ()
     replication: Replication | None = None
+    metric: str | None = None
 
     def __post_init__(self) -> None:
         check_replication(self.replication)

@@ -15,7 +15,7 @@ from graphnetz.graphs.compressed import Graph
 from graphnetz.records import Cell, CellResult, Task
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
 from graphnetz.selection.building import engine_model
-from graphnetz.selection.plan import FileSpec, GraphSpec, Measurement
+from graphnetz.selection.plan import Measurement, Spec
 from graphnetz.selection.space import Configuration
 from graphnetz.selection.splits import stored_split
 
@@ -129,7 +129,7 @@ def collect(
 
 def _chunks(plan: Iterable[Measurement]) -> Iterator[list[Measurement]]:
     chunk: list[Measurement] = []
-    seen: set[tuple[GraphSpec | FileSpec, str]] = set()
+    seen: set[tuple[Spec, str]] = set()
     for item in plan:
         if (item.graph, item.task_type) not in seen and len(seen) == _CHUNK:
             yield chunk

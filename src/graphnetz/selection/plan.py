@@ -14,6 +14,8 @@ import numpy as np
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.readers import regular
+from graphnetz.datasets import CARDS, real_graphs
+from graphnetz.graphs import as_graph
 from graphnetz.graphs.compressed import Graph
 from graphnetz.selection import carried  # noqa: F401 - registers the real graphs
 from graphnetz.selection.bank import PerformanceBank
@@ -73,6 +75,36 @@ class FileSpec:
         return read_labelled(self.path, self.labels)
 
 
+@dataclass(frozen=True)
+class CardSpec:
+    """A real graph of the catalogue by the name of its card: edges and features, since some nodes have no class."""
+
+    name: str
+    root: str = "data/benchmark"
+    seed: int = 0
+    labelled: bool = False
+
+    @property
+    def family(self) -> str:
+        """Category of the catalogue."""
+        return CARDS[self.name].category
+
+    def build(self) -> Graph:
+        """Load the graph, fetching it where it is not at hand."""
+        loaded = CARDS[self.name].loader(Path(self.root) / self.family / self.name)
+        data = loaded[0] if isinstance(loaded, Sequence) or hasattr(loaded, "slices") else loaded
+        features = None if data.x is None else data.x.numpy()
+        return as_graph(data.edge_index.T.numpy(), int(data.num_nodes), features=features, name=self.name)
+
+
+Spec = GraphSpec | FileSpec | CardSpec
+
+
+def carried_graphs() -> tuple[CardSpec, ...]:
+    """Every real graph of the catalogue, from the one list `graphnetz.datasets.real_graphs`."""
+    return tuple(map(CardSpec, real_graphs()))
+
+
 def own_graphs(files: Sequence[Path], labels: Sequence[Path] = ()) -> tuple[FileSpec, ...]:
     """Edge lists and, in the same order, their files of node classes."""
     if labels and len(labels) != len(files):
@@ -91,7 +123,7 @@ def own_graphs(files: Sequence[Path], labels: Sequence[Path] = ()) -> tuple[File
 class Measurement:
     """One pair to train: the engine turns it into cells."""
 
-    graph: GraphSpec | FileSpec
+    graph: Spec
     configuration: Configuration
     task_type: str
 
@@ -135,7 +167,7 @@ def bank_space(task_type: str) -> tuple[Configuration, ...]:
 def collection_plan(
     task_type: str,
     *,
-    graphs: Sequence[GraphSpec | FileSpec] | None = None,
+    graphs: Sequence[Spec] | None = None,
     configurations: Sequence[Configuration] | None = None,
     bank: PerformanceBank | None = None,
 ) -> Iterator[Measurement]:
@@ -152,7 +184,7 @@ def bank_plan(
     bank: PerformanceBank | None = None,
     *,
     task_types: Sequence[str] = TASKS,
-    graphs: Sequence[GraphSpec | FileSpec] | None = None,
+    graphs: Sequence[Spec] | None = None,
 ) -> Iterator[Measurement]:
     """The plan of the shipped bank: graph after graph, each with all its configurations for every task."""
     for spec in graphs if graphs is not None else bank_graphs():
@@ -183,7 +215,7 @@ def chosen_plan(
     for task_type in task_types:
         if task_type not in TASKS:
             raise unknown_name("task type of the bank", task_type, TASKS)
-    specs: tuple[GraphSpec | FileSpec, ...] = tuple(files) or bank_graphs()[:graphs]
+    specs: tuple[Spec, ...] = tuple(files) or bank_graphs()[:graphs]
     if propose is None:
         return list(bank_plan(bank, task_types=task_types, graphs=specs))
     by_name = {spec.name: spec for spec in specs}

@@ -41,32 +41,47 @@ def slic(images: np.ndarray, *, segments: int, compactness: float = 0.1, iterati
 
 
 def superpixel_graphs(
-    images: np.ndarray, labels: np.ndarray, *, segments: int = 16, neighbours: int = 8, compactness: float = 0.1
+    images: np.ndarray,
+    labels: np.ndarray,
+    *,
+    segments: int = 16,
+    neighbours: int = 8,
+    compactness: float = 0.1,
+    darkest: float = 0.0,
+    strokes: bool = False,
 ) -> GraphList:
     """Return one graph per grey image (values in [0, 1]).
 
     Nodes are non-empty superpixels with ``x`` = mean grey value and centre in [0, 1]. As in
     Benchmarking-GNNs the similarity of two is exp(-(d / s)^2), d their distance and s the mean distance to
     the nearest ones, made symmetric; every node sends an edge to its ``neighbours`` most similar ones
-    (ties by number), with the similarity as ``edge_attr``.
+    (ties by number), with the similarity as ``edge_attr``. Superpixels darker than ``darkest`` are left out.
+    ``strokes`` adds the mean direction of grey values: the two parts of the structure tensor, cosine and sine of twice
+    the angle times its strength.
     """
     segment = slic(images, segments=segments, compactness=compactness)
     return GraphList(
-        _superpixel_graph(image, parts, int(label), neighbours)
+        _superpixel_graph(image, parts, int(label), neighbours=neighbours, darkest=darkest, strokes=strokes)
         for image, parts, label in zip(images, segment, labels, strict=True)
     )
 
 
-def _superpixel_graph(image: np.ndarray, parts: np.ndarray, label: int, neighbours: int) -> object:
+def _superpixel_graph(
+    image: np.ndarray, parts: np.ndarray, label: int, *, neighbours: int, darkest: float, strokes: bool
+) -> object:
     height, width = image.shape
     _, member = np.unique(parts, return_inverse=True)
     member = member.ravel()
     size = np.bincount(member)
     yy, xx = np.indices(image.shape).reshape(2, -1)
     columns = [image.ravel(), xx / max(width - 1, 1), yy / max(height - 1, 1)]
+    if strokes:
+        down, right = np.gradient(image)
+        columns += [4 * (right**2 - down**2).ravel(), 8 * (right * down).ravel()]
     x = np.stack([np.bincount(member, weights=column) / size for column in columns], axis=1)
-    edges, similarity = similarity_edges(x[:, 1:], neighbours)
-    return graph(edges, len(x), x=x, pos=x[:, 1:], edge_attr=similarity[:, None], y=np.array([label]))
+    x = x[x[:, 0] >= darkest]
+    edges, similarity = similarity_edges(x[:, 1:3], neighbours)
+    return graph(edges, len(x), x=x, pos=x[:, 1:3], edge_attr=similarity[:, None], y=np.array([label]))
 
 
 def similarity_edges(position: np.ndarray, neighbours: int) -> tuple[np.ndarray, np.ndarray]:
