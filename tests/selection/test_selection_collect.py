@@ -273,6 +273,8 @@ def test_own_graphs_with_classes_are_measured_for_both_tasks(tmp_path, capsys):
     assert set(spec.build().labels.tolist()) == {0, 1}
     with pytest.raises(UsageError, match="1 --graph and 2 --labels"):
         own_graphs([edges], [classes, classes])
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.csv").write_text(edges.read_text())
     with pytest.raises(UsageError, match="called 'mine'"):
         own_graphs([edges, tmp_path / "other" / "mine.csv"])
 

@@ -83,7 +83,7 @@ def test_bank_survives_saving_and_merging(bank, tmp_path):
     with pytest.raises(UsageError, match="no records for 'node_cls'"):
         bank.matrix("node_cls")
     path.write_bytes(b"nonsense")
-    with pytest.raises(DataError, match="not a performance bank"):
+    with pytest.raises(DataError, match="not a complete file"):
         PerformanceBank.load(path)
 
 

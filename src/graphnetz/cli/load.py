@@ -51,7 +51,9 @@ def load_report(source: Path, *, replication: str | None = None) -> BenchmarkRep
     report.provenance = read_provenance(source / "provenance.json")
     config = report.provenance.pop("config", None)
     if isinstance(config, dict):  # results.json leaves out the settings that cannot change a value; no others are taken
-        report.config |= {key: value for key, value in config.items() if key in WHERE_NOT_WHAT}
+        merged = report.config | {key: value for key, value in config.items() if key in WHERE_NOT_WHAT}
+        # In the order in which the run wrote them, so that writing again gives the same bytes.
+        report.config = {key: merged[key] for key in config if key in merged} | merged
     report.sections = combine(report.sections, read_sections(source, strict=False))
     return _with_store(report, source) if store.exists() else report
 
