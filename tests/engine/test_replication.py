@@ -146,7 +146,8 @@ def test_cards_declare_and_an_unknown_word_is_refused():
         assert get_split(task_of("rings_for_replication"), 1).replication == "resplit"
     finally:
         CARDS.remove("rings_for_replication")
-        LOADER_REGISTRY["social"]["node_cls"].pop()
+        rows = LOADER_REGISTRY["social"]["node_cls"]
+        rows[:] = [row for row in rows if row[0] != "rings_for_replication"]
     with pytest.raises(UsageError, match=r"Unknown replication 'resplitt'\. Known: init"):
         task_from_dataset("x", "node_cls", ring(), replication="resplitt")
     with pytest.raises(UsageError, match="Unknown replication"):

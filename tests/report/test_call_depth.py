@@ -7,28 +7,29 @@ import pandas as pd
 import pytest
 
 import graphnetz
+from graphnetz.analysis import comparisons
 from graphnetz.cli.app import run_app
-from graphnetz.stats import PAIRED_TESTS
+from graphnetz.stats import paired_test_rows
 
 PACKAGE = Path(graphnetz.__file__).parent
 
 
 @pytest.fixture
 def seen(monkeypatch):
-    """Own frames of the first call of the paired t-test, outermost first."""
+    """Own frames of the first call of the paired tests of a task, outermost first, and the tests themselves."""
     found = []
-    plain = PAIRED_TESTS["t"]
 
-    def probe(differences, test_ratio):
+    def probe(*arguments, **options):
         if not found:
+            found.append((Path("stats/paired_rows.py"), "paired_test_rows"))
             frame = sys._getframe(1)
             while frame is not None:
                 if Path(frame.f_code.co_filename).is_relative_to(PACKAGE):
                     found.insert(0, (Path(frame.f_code.co_filename).relative_to(PACKAGE), frame.f_code.co_name))
                 frame = frame.f_back
-        return plain(differences, test_ratio)
+        return paired_test_rows(*arguments, **options)
 
-    monkeypatch.setitem(PAIRED_TESTS._entries, "t", probe)
+    monkeypatch.setattr(comparisons, "paired_test_rows", probe)
     return found
 
 

@@ -189,19 +189,16 @@ class Analysis:
     def _tested(self, method: str) -> list[Comparison]:
         """Every two models of every task by one test; made once, the deciding test stands side by side as well."""
         if method not in self._by_test:
-            self._by_test[method] = self._test_all(method)
+            family = self.options.family
+            pairs = comparisons.compare(self.support, alpha=self.options.alpha, method=method, family=family)
+            if self.facts.rule is not None:
+                pairs = sequential.stopped(pairs, self.decisions, method=method, family=family)
+            self._by_test[method] = pairs
         return self._by_test[method]
 
     @cached_property
     def _by_test(self) -> dict[str, list[Comparison]]:
         return {}
-
-    def _test_all(self, method: str) -> list[Comparison]:
-        family = self.options.family
-        pairs = comparisons.compare(self.support, alpha=self.options.alpha, method=method, family=family)
-        if self.facts.rule is None:
-            return pairs
-        return sequential.stopped(pairs, self.decisions, method=method, family=family)
 
     def _source(self, t: int, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Evidence]:
         """What is known about new examples of task ``t``."""

@@ -99,7 +99,9 @@ def compare(table: ScoreTable, *, alpha: float, method: str, family: str = "task
         spread = FAMILIES[family]
     except (KeyError, TypeError):
         raise unknown_name("family", family, FAMILIES) from None
-    raw = [pair for t in range(len(table.tasks)) for pair in _tests(table, t, alpha=alpha, method=method)]
+    raw: list[Comparison] = []
+    for t in range(len(table.tasks)):
+        raw += _tests(table, t, alpha=alpha, method=method)
     raw = _moderated(table, raw) if method == "moderated" else raw
     out: list[Comparison] = []
     for group in spread(raw):
