@@ -36,8 +36,8 @@ CAUSES = {
     "not-testable": "Ten seeds of a lognormal of shape 1 with the larger spread often show no tail: the runs that "
     "would raise the mean were not drawn, so nothing can be flagged. A stricter flag also silences normal scores. "
     "With 5 models, or 30 seeds, the promise holds within Monte-Carlo error.",
-    OUTPUTS: "The 10,000 tables were measured before the last corrections of ties and shared seeds; of 1,800 tables that "
-    "were drawn afterwards none contradicts itself.",
+    OUTPUTS: "The 10,000 tables were measured before the last corrections of ties and shared seeds; of 1,800 tables "
+    "that were drawn afterwards none contradicts itself.",
 }
 """Why a promise is not held, by claim; only printed where one is not."""
 
