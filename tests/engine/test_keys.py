@@ -424,3 +424,15 @@ def test_a_hook_after_the_split_is_part_of_the_key():
     _, notes = key(functools.partial(lambda lock, split, seed: split, lock))
     assert len(notes) == 1
     assert "after_split of task 't'" in notes[0]
+
+
+def test_what_kernels_keep_of_tensors_is_no_part_of_a_key():
+    """RINGS tasks were trained again because their key saw structures of graphs that other cells had used."""
+    from graphnetz.kernels import structure
+
+    before = code_hash(structure.remember_structure)
+    edges = torch.tensor([[0, 1], [1, 0]])
+    structure.structure_of(edges, 2)
+    assert len(structure._STRUCTURES) > 0
+    assert code_hash(structure.remember_structure) == before
+    assert len(copy.copy(structure._STRUCTURES)) == 0

@@ -51,6 +51,10 @@ class TensorCache:
     def __len__(self) -> int:
         return len(self._slots)
 
+    def __reduce__(self) -> tuple[type[TensorCache], tuple[()]]:
+        # What it holds belongs to tensors of this process: a copy is empty, and so is what a cell's key sees of it.
+        return TensorCache, ()
+
 
 @dataclass(eq=False)
 class Structure:
