@@ -7,13 +7,16 @@ import sqlite3
 import threading
 import time
 import zlib
+from contextlib import closing
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphnetz import run_benchmark, task_from_networkx
 from graphnetz._core import arrays
 from graphnetz._core.errors import StoreError
 from graphnetz.engine.store import (
@@ -382,3 +385,14 @@ def test_runners_that_start_together_wait_for_each_other(monkeypatch):
     monkeypatch.setattr(database, "PATIENCE", 0.0)
     with pytest.raises(sqlite3.OperationalError, match="locked"):
         database._write_ahead(Contested(10**9))
+
+
+def test_a_store_whose_making_was_cut_short_is_made_by_the_next_run(tmp_path):
+    """A full disk left a file without tables, which the next run called a file of somebody else."""
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+    with pytest.raises(StoreError, match="holds nothing yet: making it was cut short"):
+        Store.open(tmp_path, readonly=True)
+    task = task_from_networkx("karate", nx.karate_club_graph(), label="club", epochs=1)
+    report = run_benchmark(tasks=[task], models="Majority", seeds=[0], backend="serial", verbose=False, out=tmp_path)
+    assert [result.status for result in report.results] == ["ok"]

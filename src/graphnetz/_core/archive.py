@@ -18,12 +18,10 @@ from typing import IO
 from filelock import FileLock
 
 from graphnetz._core.errors import DataError
+from graphnetz._core.readers import MAX_RATIO, RATIO_FLOOR
 
 MAX_BYTES = 200 << 30
 MAX_FILES = 2_000_000
-MAX_RATIO = 250.0
-RATIO_FLOOR = 64 << 20
-"""Below this size a high ratio is harmless: a column of zeros compresses a thousandfold."""
 
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
 

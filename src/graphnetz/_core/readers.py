@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from graphnetz._core.archive import MAX_RATIO, RATIO_FLOOR
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.text import shorten
 
@@ -34,6 +33,10 @@ MAX_DEPTH = 60
 MAX_DIGITS = 400
 """Digits of one number: the longest that a double needs has 309."""
 MAX_COLUMNS = 10_000
+MAX_RATIO = 250.0
+"""How many times its weight a compressed file may unpack to."""
+RATIO_FLOOR = 64 << 20
+"""Below this size a high ratio is harmless: a column of zeros compresses a thousandfold."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),

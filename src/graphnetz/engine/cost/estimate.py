@@ -21,6 +21,7 @@ from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, m
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.progress import clock
 from graphnetz.engine.store import Store
+from graphnetz.engine.store.schema import EmptyStoreError
 from graphnetz.engine.worker import Workbench
 from graphnetz.records import Cell, CellResult, RunConfig
 
@@ -138,9 +139,12 @@ def recorded_cells(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, 
     refuse_links(folder)
     if not (folder / "store.sqlite").exists():
         return set(), {}
-    with Store.open(folder, readonly=True) as store:
-        keys = [cell.key for cell in plan.cells]
-        return set(keys) - set(store.missing(keys)), dict(store.durations())
+    try:
+        with Store.open(folder, readonly=True) as store:
+            keys = [cell.key for cell in plan.cells]
+            return set(keys) - set(store.missing(keys)), dict(store.durations())
+    except EmptyStoreError:  # the disk was full, or the power gone, when it was made: the run makes it now
+        return set(), {}
 
 
 def probe(

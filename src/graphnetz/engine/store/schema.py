@@ -77,6 +77,10 @@ def prepare(connection: sqlite3.Connection, *, name: str) -> None:
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
+class EmptyStoreError(StoreError):
+    """A file that was to become a store, and has no tables: a run that could not write its first page."""
+
+
 def await_tables(connection: sqlite3.Connection, *, seconds: float = 5.0) -> None:
     """Wait for a file that a run is making this moment: it exists before its tables do."""
     deadline = time.monotonic() + seconds
@@ -89,6 +93,8 @@ def await_tables(connection: sqlite3.Connection, *, seconds: float = 5.0) -> Non
 def identify(connection: sqlite3.Connection, *, name: str) -> None:
     """Say why a file is not a store that we can read, if it is not."""
     marker = connection.execute("PRAGMA application_id").fetchone()[0]
+    if marker == 0 and not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        raise EmptyStoreError(f"{name!r} holds nothing yet: making it was cut short. Start the run again.")
     if marker != APPLICATION_ID:
         raise StoreError(f"{name!r} is an SQLite file, but not a graphnetz store. Name the folder of a run.")
     version = _version(connection)
