@@ -260,7 +260,7 @@ RUNS = (
     Attempt("run: a folder in a file", ("run", "--task", "sbm_communities", "--quiet", "--seeds", "1", "--out", "f/x"),
             "f/x", file("f", "")),
     Attempt("status: a file", ("status", "f"), "not an SQLite file", file("f", b"no store at all" * 99)),
-    Attempt("status: an empty file", ("status", "f"), "not a graphnetz store", file("f", b"")),
+    Attempt("status: an empty file", ("status", "f"), "holds nothing yet", file("f", b"")),
     Attempt("serve: a file", ("serve", "f", "--port", "0"), "not an SQLite file", file("f", b"no store at all" * 99)),
     Attempt("status: nothing", ("status", "f"), "There is no run"),
     Attempt("resume: nothing", ("resume", "f"), "holds no config.toml"),
