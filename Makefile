@@ -7,7 +7,7 @@ OUT ?= runs/$(SUITE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench chaos mutants golden calibrate browser latex minimum real release clean
+.PHONY: help install run test lint format docs bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots latex minimum real release clean
 
 help:
 	@echo "make run        set up, run the default benchmark, write a report to $(OUT)"
@@ -17,10 +17,11 @@ help:
 	@echo "make docs       build the documentation site"
 	@echo "make real       check the real data of the default suite (where pip reaches an index)"
 	@echo "make browser    look at the report in a real browser"
+	@echo "make screenshots  take the pictures again that the browser tests compare; look at them before you commit"
 	@echo "make latex      compile what the report writes for papers"
 	@echo "make minimum    set up the lowest declared versions beside, run a selection of the tests on them"
 	@echo "make release    build, check, install the wheel into an empty environment and run it"
-	@echo "make bench | chaos | mutants | golden | calibrate   the long runs"
+	@echo "make bench | bench-short | bench-rivals | chaos | mutants | golden | calibrate   the long runs"
 
 # The stamp is written last: an interrupted install is repeated, not trusted.
 $(VENV)/.installed.stamp: pyproject.toml constraints.txt
@@ -81,6 +82,20 @@ browser: install
 	sh scripts/chromium.sh
 	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS)
 
+# Some minutes; BENCH_ARGS=--full measures all graphs, two threads and torch.compile (hours).
+bench-rivals: install
+	$(BIN)/python benchmarks/bench_rivals.py $(BENCH_ARGS)
+
+# The figures of docs/performance.md on an idle machine in some twelve minutes: rivals anew, the peer with two seeds.
+bench-short: install
+	$(BIN)/python benchmarks/bench_rivals.py --again --rounds 3
+	$(BIN)/python benchmarks/bench_rivals.py --again --rounds 3 --graphs nci1 --models GIN GCN
+	$(BIN)/python benchmarks/bench.py --seeds 2 --repeats 1 --out benchmarks/results/peer_short.json
+
+screenshots: install
+	sh scripts/chromium.sh
+	$(BIN)/python scripts/screenshots.py
+
 bench: install
 	$(BIN)/python benchmarks/bench.py $(BENCH_ARGS)
 	$(BIN)/python benchmarks/scaling.py
@@ -94,10 +109,8 @@ latex: install
 	sh scripts/latex.sh
 	$(BIN)/python -m pytest -m latex tests/report $(PYTEST_ARGS)
 
-chaos: install latex
-	$(BIN)/python benchmarks/chaos.py
-	$(BIN)/python benchmarks/integrity.py
-	$(BIN)/python benchmarks/chaos_faults.py $(CHAOS_ARGS)
+chaos: install
+	$(BIN)/python benchmarks/chaos_all.py $(CHAOS_ARGS)
 
 # More mutants: make mutants MUTANTS_ARGS="--sample 300"
 mutants: install

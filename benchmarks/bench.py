@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
 PEER = "graphnetz==0.2.0"
 PINS = ("torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
-EXPECTED = {"W1": 12.0, "W2": 8.0, "W3": 4.0}
+EXPECTED = {"W1": 20.0, "W2": 15.0, "W3": 6.0}
 ABOUT = {
     "W1": "node classification, Cora, 4 models, 100 epochs",
     "W2": "link prediction, 5,000 nodes, 30,000 edges, 4 models, 60 epochs",
@@ -115,7 +115,7 @@ def machine() -> dict:
             line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
         ]
         model = names[0] if names else model
-    versions = {name: importlib.metadata.version(name) for name in (*PINS, "numba", "graphnetz")}
+    versions = {name: importlib.metadata.version(name) for name in (*PINS, "numba", "graphnetz-bench")}
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return {
         "cores": os.cpu_count(), "processor": model, "memory_gb": round(memory, 1), "system": platform.system(),

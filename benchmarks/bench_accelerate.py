@@ -22,7 +22,7 @@ from torch_geometric.nn import GCNConv, global_mean_pool
 from graphnetz import kernels
 from graphnetz._core.malloc import reuse_memory
 from graphnetz._core.rng import training_context
-from graphnetz.engine.worker import train_once
+from graphnetz.engine.fitting import train_once
 from graphnetz.models import MODELS, ModelSpec
 from graphnetz.records import Protocol
 from graphnetz.tasktypes import TASK_TYPES

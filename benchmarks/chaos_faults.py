@@ -20,6 +20,7 @@ from faults.shim import build, unavailable, under
 RESULTS = Path(__file__).with_name("results") / "faults.json"
 EVERY = ("--stride", "1", "--malloc-stride", "1")
 PARTS: dict[str, tuple[str, ...]] = {
+    "threads": ("faults.threads",),
     "store: calls": ("faults.inject", "--long", *EVERY, *(
         part for kind in ("write", "sync", "rename", "open", "unlink", "truncate") for part in ("--kind", kind))),
     "store: allocations of SQLite": ("faults.inject", "--kind", "sqlmalloc", *EVERY),
@@ -31,6 +32,18 @@ PARTS: dict[str, tuple[str, ...]] = {
     "graphnetz run: allocations of SQLite": ("faults.inject", "--scenario", "command", "--kind", "sqlmalloc",
                                              "--malloc-stride", "300"),
     "power": ("faults.power", "--states", "10000"),
+}  # fmt: skip
+
+
+SHORT: dict[str, tuple[str, ...]] = {
+    "threads": ("faults.threads",),
+    "store: calls": ("faults.inject", "--long", "--stride", "3", *(
+        part for kind in ("write", "sync", "rename", "open", "unlink", "truncate") for part in ("--kind", kind))),
+    "store: allocations of SQLite": ("faults.inject", "--kind", "sqlmalloc", "--malloc-stride", "25"),
+    "store: allocations": ("faults.inject", "--long", "--kind", "malloc", "--malloc-stride", "100"),
+    "graphnetz run: calls": ("faults.inject", "--scenario", "command", "--stride", "25", "--kind", "write", "--kind",
+                             "sync"),
+    "power": ("faults.power", "--states", "2000"),
 }  # fmt: skip
 
 
@@ -67,6 +80,7 @@ def done_before(again: bool) -> dict[str, dict[str, Any]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--again", action="store_true", help="forget what was tried before")
+    parser.add_argument("--short", action="store_true", help="a sample, of which nothing is kept")
     parser.add_argument("--table", action="store_true", help="print the table of what was tried, try nothing")
     options = parser.parse_args()
     if options.table:
@@ -74,16 +88,19 @@ def main() -> int:
         return 0
     if reason := unavailable():
         print(f"skipped: {reason}")
+        print(json.dumps({f"not tried: {reason}": [0, 0, 0]}))
         return 0
-    found = done_before(options.again)
+    parts = SHORT if options.short else PARTS
+    found = {} if options.short else done_before(options.again)
     with tempfile.TemporaryDirectory(prefix="graphnetz-shim-") as folder:
         library = build(Path(folder))
-        for part in PARTS:
+        for part in parts:
             if part in found:
                 continue
-            found[part] = {"arguments": list(PARTS[part]), "rows": run(library, PARTS[part])}
-            ordered = {name: found[name] for name in PARTS if name in found}
-            RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+            found[part] = {"arguments": list(parts[part]), "rows": run(library, parts[part])}
+            ordered = {name: found[name] for name in parts if name in found}
+            if not options.short:
+                RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
             for row in found[part]["rows"]:
                 bad = row["tried"] - row["held"]
                 print(f"{part}: {row['fault']}: tried {row['tried']}, held {row['held']}, broken {bad}", flush=True)
@@ -91,6 +108,10 @@ def main() -> int:
     rows = [row for told in found.values() for row in told["rows"]]
     tried, held = sum(row["tried"] for row in rows), sum(row["held"] for row in rows)
     print(f"total: tried {tried}, held {held}, broken {tried - held}")
+    counts = {
+        part: [sum(row[key] for row in told["rows"]) for key in ("tried", "held")] for part, told in found.items()
+    }
+    print(json.dumps({part: [tried, held, tried - held] for part, (tried, held) in counts.items()}))
     return 0 if tried == held else 1
 
 

@@ -22,7 +22,6 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -97,7 +96,6 @@ def make_run(
                     peak_memory=1e6, parameters=100 * (m + 1), environment="synthetic", replication="resplit",
                     n_train=5 * examples, n_test=examples, predictions=kept, protocol=protocol,
                 ))  # fmt: skip
-    plan: Any = SimpleNamespace(info=info, cells=cells)
     with Store.create(folder) as store:
         body = plan_body(info, cells, models=names, seeds=range(seeds), rule=None, search=None)
         store.plan(cells)
@@ -115,7 +113,7 @@ def make_run(
         )
         report.examples_in = folder
         report.sections = planned_and_read(report, registered(store, len(report.results)))
-        write_examples(report, store, plan, folder)
+        write_examples(report, store, cells, folder)
         write_outputs_without_figures(report, store, folder)
     return folder
 
@@ -436,8 +434,10 @@ def main() -> int:
     tallies = [tampering(), *flips(options.flips), honest(options.honest)]
     print("\n".join(map(str, tallies)))
     print(f"{forged.name}: {forged.held} of {forged.tried} draws, stated {chance:.3f}")
-    print(json.dumps({tally.name: [tally.tried, tally.held, len(tally.broken)] for tally in tallies}))
-    return int(any(tally.broken for tally in tallies))
+    far = abs(forged.held / forged.tried - chance) > 4 * math.sqrt(chance * (1 - chance) / forged.tried)
+    counts = {tally.name: [tally.tried, tally.held, len(tally.broken)] for tally in tallies}
+    print(json.dumps(counts | {"forgeries found as often as stated": [1, int(not far), int(far)]}))
+    return int(any(tally.broken for tally in tallies) or far)
 
 
 if __name__ == "__main__":

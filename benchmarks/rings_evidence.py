@@ -2,34 +2,39 @@
 
 ``python benchmarks/rings_evidence.py train NAME --data DIR --out RUNS [--runs N] [--model GIN]`` trains (hours for
 large ones; ``--doubled`` adds the mode ``rgx``, random graphs drawn as the authors' package draws them),
-``... keep NAME --data DIR --out RUNS`` writes ``benchmarks/results/rings/NAME.json`` from the runs that are there, and
-``... table`` prints all that is kept beside the paper.
+``... keep NAME --data DIR --out RUNS`` adds the runs that are there to ``benchmarks/results/rings/NAME.json``,
+``... table`` prints all that is kept beside the paper, and ``... ship`` writes what the package says about datasets.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from graphnetz.engine.config import mirrored
 from graphnetz.engine.store import Store
 from graphnetz.papers.rings import JUDGEMENTS, paper_name
-from graphnetz.records import CellResult
+from graphnetz.records import CellResult, RunConfig, Task
 from graphnetz.rings import assess, evaluate, perturbation, profile, task_from_source
-from graphnetz.rings.evaluate import dataset_graphs
-from graphnetz.rings.judge import judge
+from graphnetz.rings.decisions import Rule
+from graphnetz.rings.evaluate import dataset_graphs, measured_codes
+from graphnetz.rings.judge import judge, metrics_of
 from graphnetz.rings.own_data import feature_width
+from graphnetz.rings.presets import PRESETS
 from graphnetz.rings.study import MODES
 
 KEPT = Path(__file__).resolve().parent / "results" / "rings"
-METRICS = ("acc", "auc")
+SHIPPED = Path(__file__).resolve().parents[1] / "src" / "graphnetz" / "datasets" / "fitness.csv"
 
 
 @perturbation("rgx", mode="graph", random=True)
@@ -43,13 +48,23 @@ def ordered_pairs(data: Any, rng: np.random.Generator) -> Any:
     return data
 
 
+def source(options: argparse.Namespace) -> Task:
+    """Return a TU folder below ``--data``, or the catalogue's task of that name, with ``--data`` as its mirror."""
+    folder = options.data / options.name
+    return task_from_source(folder if folder.is_dir() else options.name)
+
+
 def train(options: argparse.Namespace) -> None:
     """Train what is missing."""
-    task = task_from_source(options.data / options.name)
-    modes = (*MODES, "rgx") if options.doubled else MODES
+    task = source(options)
+    modes = (*MODES, "rgx") if options.doubled else options.modes
+    quick = PRESETS["quick"]
+    tuning = replace(quick, search={}, protocol={**quick.protocol, "lr": 1e-2}) if options.one else quick
+    tuning = replace(tuning, epochs=options.epochs or quick.epochs)
     found = evaluate(
-        task, models=options.model, runs=options.runs, modes=modes, workers=options.workers, out=options.out
-    )
+        task, models=options.model, tuning=tuning, runs=options.runs, modes=modes, workers=options.workers,
+        out=options.out, root=options.root,
+    )  # fmt: skip
     print(found.paragraph)
 
 
@@ -63,34 +78,76 @@ def cells_of(folders: Sequence[Path]) -> list[CellResult]:
     return list(found.values())
 
 
+def kept_cells(path: Path) -> list[CellResult]:
+    """Cells as they stand in a kept file; they have lost their seconds."""
+    if not path.exists():
+        return []
+    scores = json.loads(path.read_text(encoding="utf-8"))["scores"]
+    found: dict[tuple[str, str, int], dict[str, float]] = {}
+    for metric, parts in scores.items():
+        for part, modes in parts.items():
+            for mode, models in modes.items():
+                for model, values in models.items():
+                    for seed, value in enumerate(values):
+                        if value is not None:
+                            found.setdefault((mode, model, seed), {})[f"{part}_{metric}"] = value
+    return [
+        CellResult("", f"{path.stem}@{mode}", model, seed, metrics=metrics)
+        for (mode, model, seed), metrics in found.items()
+    ]
+
+
+def preset_words(options: argparse.Namespace) -> str:
+    """Say how runs departed from the quick preset."""
+    words = ["quick", "one learning rate" if options.one else "", f"{options.epochs} epochs" if options.epochs else ""]
+    return ", ".join(filter(None, words))
+
+
 def keep(options: argparse.Namespace) -> None:
-    """Judge the runs that every mode has and write them down."""
-    task = task_from_source(options.data / options.name)
-    graphs, _, _ = dataset_graphs(task, "data")
-    cells = [cell for cell in cells_of(options.out) if cell.ok]
+    """Judge what was kept before together with new runs, and write all of it down."""
+    task = source(options)
+    graphs, _, splits = dataset_graphs(task, options.root)
+    metrics = metrics_of(task)
+    path = KEPT / f"{task.name}.json"
+    before = kept_cells(path)
+    held = {(cell.task, cell.model, cell.seed) for cell in before}
+    new = [c for c in cells_of(options.out) if c.ok and (c.task, c.model, c.seed) not in held]
+    cells = before + new
+    earlier = json.loads(path.read_text(encoding="utf-8")) if before else {"hours_in_cells": 0.0}
     modes = tuple(mode for mode in (*MODES, "rgx") if any(cell.task.endswith(f"@{mode}") for cell in cells))
-    gammas = profile(graphs, perturbations=(*MODES, "ef"), name=task.name)
-    found = judge(task.name, cells, complementarity=gammas, metrics=METRICS, modes=[m for m in modes if m != "rgx"])
+    gammas = profile(graphs, perturbations=measured_codes(graphs, MODES)[0], name=task.name)
+    found = judge(
+        task.name,
+        cells,
+        complementarity=gammas,
+        metrics=metrics,
+        modes=[m for m in modes if m != "rgx"],
+        rule=Rule(splits=splits),
+    )
     count = max(cell.seed for cell in cells) + 1
     scores: dict[str, Any] = {}
     for cell in cells:
         mode = cell.task.rpartition("@")[2]
-        for metric in METRICS:
+        for metric in metrics:
             for part in ("test", "val"):
                 row = scores.setdefault(metric, {}).setdefault(part, {}).setdefault(mode, {})
                 values = row.setdefault(cell.model, [None] * count)
                 values[cell.seed] = round(cell.metrics[f"{part}_{metric}"], 5)
-    seconds = [cell.seconds for cell in cells if cell.seconds == cell.seconds]
+    seconds = [cell.seconds for cell in new if cell.seconds == cell.seconds]
     body = {
-        "preset": "quick",
-        "hours_in_cells": round(math.fsum(seconds) / 3600, 2),
+        "preset": earlier.get("preset", preset_words(options)),
+        "hours_in_cells": round(earlier["hours_in_cells"] + math.fsum(seconds) / 3600, 2),
         "cells": len(cells),
+        # Degrees that stand in for missing features are no columns of the data.
+        "columns": feature_width(list(task.loader(options.root))) if task.card is None else task.card.features or 0,
+        "title": task.name if task.card is None else task.card.title,
+        "task_type": task.task_type,
         "facts": found.facts | {"width": feature_width(graphs)},
         "evidence": list(found.evidence),
         "scores": scores,
     }
     KEPT.mkdir(exist_ok=True)
-    (KEPT / f"{task.name}.json").write_text(json.dumps(body) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(body) + "\n", encoding="utf-8")
 
 
 def table(_: argparse.Namespace) -> None:
@@ -106,17 +163,39 @@ def table(_: argparse.Namespace) -> None:
             print(f"  {JUDGEMENTS[name].relations}")
 
 
+def ship(_: argparse.Namespace) -> None:
+    """Write the verdicts into the package, where cards and reports read them."""
+    fields = ("dataset", "features", "task_type", "verdict", "structure", "node_features", "runs", "models")
+    rows = []
+    for path in sorted(KEPT.glob("*.json")):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        facts, modes = kept["facts"], next(iter(kept["scores"].values()))["test"]
+        models = sorted({model for row in modes.values() for model in row})
+        fewest = min(sum(v is not None for v in row[model]) for row in modes.values() for model in row)
+        judged = (facts["verdict"], facts["structure"], facts["features"])
+        named = (kept.get("title", facts["dataset"]), kept["columns"], kept.get("task_type", "graph_cls"))
+        rows.append((*named, *judged, fewest, " ".join(models)))
+    with SHIPPED.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([fields, *rows])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, function in (("train", train), ("keep", keep), ("table", table)):
+    for name, function in (("train", train), ("keep", keep), ("table", table), ("ship", ship)):
         command = commands.add_parser(name)
         command.set_defaults(function=function)
-        if name == "table":
+        if name in ("table", "ship"):
             continue
         command.add_argument("name")
-        command.add_argument("--data", type=Path, required=True, help="folder of TU datasets")
+        command.add_argument(
+            "--data", type=Path, required=True, help="folder of TU datasets, or a mirror of the catalogue"
+        )
+        command.add_argument("--root", default="data/benchmark", help="where the catalogue's data are kept")
+        command.add_argument("--epochs", type=int, help="fewer than the preset's 50")
+        command.add_argument("--one", action="store_true", help="one learning rate, 0.01, in the place of two")
         if name == "train":
+            command.add_argument("--modes", type=lambda text: tuple(text.split(",")), help="such as o,eg")
             command.add_argument("--out", type=Path, required=True, help="run folder")
             command.add_argument("--runs", type=int, default=20)
             command.add_argument("--model", action="append", default=None)
@@ -127,7 +206,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if getattr(options, "model", ()) is None:
         options.model = ["GIN"]
-    options.function(options)
+    with mirrored(RunConfig.read({"mirror": str(options.data)} if hasattr(options, "data") else {})):
+        options.function(options)
     return 0
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from graphnetz._core.optional import pip_install
 from graphnetz.datasets import CARDS, CATEGORIES
+from graphnetz.datasets.fitness import fitness_of
 from graphnetz.models import ALL, MODELS
 from graphnetz.report.bibliography import bibtex, model_key
 from graphnetz.report.escape import markdown
@@ -31,6 +32,8 @@ def _facts(card: Any) -> list[tuple[str, str]]:
         ("Licence", card.licence),
         ("Citation", card.citation),
     ]
+    if known := fitness_of(card):
+        rows.append(("Fit to judge models", known.sentence))
     if card.extra:
         rows.append(("Needs", pip_install(card.extra)))
     return [(name, str(value)) for name, value in rows if value]

@@ -1,29 +1,31 @@
-"""Take the picture of the README: the first screen of the report of ``make run``.
+"""Take the pictures of the README and the documentation: the first screen of a report on a desk, at night, on a phone.
 
-``python scripts/report_picture.py runs/default`` writes ``docs/images/report.png`` and beside it ``report.json``, with
-digests of what the picture shows (the tasks of the default suite, their files, protocols, models and seeds) and of the
-picture. A test compares both, so that a suite that has changed asks for a new picture.
+``python scripts/report_picture.py runs/default`` writes ``docs/images/report.png``, ``report-dark.png`` and
+``report-phone.png``, and beside them ``report.json``: which suite they show, and digests of what that suite is (tasks,
+their files, protocols, models and seeds), of the results and of the pictures. A test compares them, so that a suite
+that has changed asks for new pictures.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
+import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from graphnetz.datasets import SUITES
 from graphnetz.records.config import DEFAULT_MODELS
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-WIDTH, HEIGHT = 1200, 900
+VIEWS = {"report": (1280, 800, "light"), "report-dark": (1280, 800, "dark"), "report-phone": (390, 844, "light")}
+SHOWN = ("default", "quick")
+"""Suites that a picture may show."""
 
 
-def inputs() -> str:
-    """Return the sha256 of what the picture is about."""
-    suite = SUITES["default"]
+def inputs(name: str) -> str:
+    """Return the sha256 of what the pictures of a suite are about."""
+    suite = SUITES[name]
     tasks = [
         [task.name, task.task_type, task.metric, task.epochs, dict(task.protocol), dict(task.card.checksum)]
         for task in suite()
@@ -33,36 +35,43 @@ def inputs() -> str:
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
 
-def picture(page: Path, target: Path) -> None:
-    """Let a browser without a window draw the top of ``page``."""
-    with tempfile.TemporaryDirectory(prefix="graphnetz-picture-") as profile:
-        subprocess.run(  # noqa: S603 (a program that the caller installed, on a file of ours)
-            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",  # noqa: S607
-             "--hide-scrollbars", f"--user-data-dir={profile}", f"--window-size={WIDTH},{HEIGHT}",
-             f"--screenshot={target}", page.resolve().as_uri()],
-            check=True, capture_output=True, timeout=120,
-        )  # fmt: skip
+def take(page: Path) -> dict[str, str]:
+    """Let a browser without a window draw the top of ``page``; return the digests of the pictures."""
+    from playwright.sync_api import sync_playwright
+
+    out = {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        )
+        for name, (width, height, scheme) in VIEWS.items():
+            sheet = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            sheet.goto(page.resolve().as_uri())
+            sheet.screenshot(path=IMAGES / f"{name}.png")
+            out[name] = hashlib.sha256((IMAGES / f"{name}.png").read_bytes()).hexdigest()
+        browser.close()
+    return out
 
 
 def main() -> int:
     """Draw, and write down what was drawn."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "runs/default")
     results = folder / "results.json"
-    names = json.loads(results.read_text(encoding="utf-8"))["config"]["tasks"]
-    if names != [task.name for task in SUITES["default"]()]:
+    tasks = json.loads(results.read_text(encoding="utf-8"))["config"]["tasks"]
+    suite = next((name for name in SHOWN if tasks == [task.name for task in SUITES[name]()]), None)
+    if suite is None:
         print(
-            f"{str(folder)!r} is not a run of the default suite. Give the folder that 'make run' wrote.",
+            f"{str(folder)!r} is a run of none of {', '.join(SHOWN)}. Give a folder that 'make run' wrote.",
             file=sys.stderr,
         )
         return 2
-    target = IMAGES / "report.png"
-    picture(folder / "report.html", target)
     facts = {
-        "inputs": inputs(),
-        "picture": hashlib.sha256(target.read_bytes()).hexdigest(),
+        "suite": suite,
+        "inputs": inputs(suite),
         "results": hashlib.sha256(results.read_bytes()).hexdigest(),
+        "pictures": take(folder / "report.html"),
     }
-    target.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    (IMAGES / "report.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -158,6 +158,28 @@ def other_rows() -> Iterator[Row]:
         yield Row("regression", where, AT_MOST_5, partial(measures.changed, 0.0, 0.01, replication), 1000)
         where = f"0.80 to 0.50 on every seed, {replication}: called"
         yield Row("regression", where, ALWAYS, partial(measures.changed, 0.3, 0.0, replication), 100)
+    for lift, words in ((0.0, "four equal models"), (0.05, "one really better, the other three equal")):
+        measure = partial(measures.summaries_differ, lift)
+        yield Row("better-summary", f"{words}, unequal spreads, 5 to 20 runs", AT_MOST_5, measure, 2000)
+
+
+def gate_rows() -> Iterator[Row]:
+    """How often the gate of a build fails although nothing became worse, and how often it lets a drop pass."""
+    for noise in ("normal", "accuracies on 500 items", "accuracies on 50 items"):
+        for shape in ((1, 1, 3), (1, 1, 5), (3, 3, 2), (3, 3, 3), (3, 3, 5), (3, 3, 10)):
+            where = f"false alarm, {noise}, {'1 pair' if shape[1] == 1 else '9 pairs'}, {shape[2]} seeds"
+            yield Row("gate", where, AT_MOST_5, partial(measures.gate_fails, 0.0, noise, 0.0, shape), 2000)
+    measure = partial(measures.gate_fails, 0.01, "normal", 0.01, (1, 1, 5))
+    yield Row("gate", "false alarm, a drop of exactly the margin, 1 pair, 5 seeds", AT_MOST_5, measure, 2000)
+    for seeds in (3, 5, 10):
+        measure = partial(measures.gate_fails, 0.05, "none", 0.01, (1, 1, seeds))
+        yield Row("gate", f"0.05 worse on all of {seeds} seeds: caught", ALWAYS, measure, 100)
+    drops = ((0.02, (1, 1, 5), 0.9), (0.02, (3, 3, 5), 0.4), (0.02, (3, 3, 10), 0.95), (0.05, (3, 3, 5), 0.95))
+    for drop, shape, low in drops:
+        measure = partial(measures.gate_fails, drop, "normal", 0.0, shape)
+        pairs = "1 pair" if shape[1] == 1 else "1 of 9 pairs"
+        where = f"{pairs} {drop:g} worse, noise of 0.01 per seed, {shape[2]} seeds: caught"
+        yield Row("gate", where, Bound(low=low), measure, 1000)
 
 
 def report_rows() -> Iterator[Row]:
@@ -179,6 +201,14 @@ def report_rows() -> Iterator[Row]:
 
 def rows() -> tuple[Row, ...]:
     """Every row, claim by claim in the order of ``claims.toml``."""
-    found = [*better_rows(), *constant_rows(), *interval_rows(), *other_rows(), *report_rows(), *plugged_rows()]
+    found = [
+        *better_rows(),
+        *constant_rows(),
+        *interval_rows(),
+        *other_rows(),
+        *gate_rows(),
+        *report_rows(),
+        *plugged_rows(),
+    ]
     order = list(CLAIMS)
     return tuple(sorted(found, key=lambda row: order.index(row.claim)))

@@ -13,8 +13,10 @@ from calibration import said, worlds
 from calibration.rows import NOT_SAID, Measured, share
 from calibration.worlds import WORLDS, Make, World
 from graphnetz.analysis import analyse
+from graphnetz.analysis.gate import gate
 from graphnetz.analysis.power import equivalence_frame, power_frame
 from graphnetz.analysis.run_changes import changes
+from graphnetz.analysis.summaries import Summary, analyse_summaries
 from graphnetz.records.analysis import AnalysisOptions
 from graphnetz.records.seed_rule import SeedRule
 from graphnetz.stats import minimum_detectable_effect, seeds_needed
@@ -227,6 +229,45 @@ def changed(drop: float, noise: float, replication: str, n: int, rng: np.random.
         first, second = (next(said.analysed(part)).found for part in (world, again))
         found, _ = changes(first, second, alpha=0.05, method="t")
         hits.append(any(change.verdict in ("better", "worse") for change in found))
+    return share(hits)
+
+
+def gate_fails(drop: float, noise: str, margin: float, shape: tuple[int, int, int], n: int,
+               rng: np.random.Generator) -> Measured:  # fmt: skip
+    """Share of gates that fail when the true scores of one pair lie ``drop`` below those of the baseline.
+
+    ``noise``: normal with 0.01 per seed, accuracies on 50 or 500 test items, or none (the same drop on every seed).
+    """
+    hits = []
+    lower = np.zeros((*shape[:2], 1))
+    lower[0, 0] = drop
+    for _ in range(n):
+        world = WORLDS["normal"](rng, shape)
+        if noise.startswith("accuracies"):
+            items, size = int(noise.split()[-2]), world.scores.shape
+            world, again = (
+                replace(world, scores=rng.binomial(items, 0.8 - off, size=size) / items) for off in (0, lower)
+            )
+        else:
+            spread = 0.01 * (noise == "normal")
+            again = replace(world, scores=world.scores - lower + spread * rng.normal(size=world.scores.shape))
+        old, new = (next(said.analysed(part)).found for part in (world, again))
+        hits.append(gate(old, new, margin=margin).failed)
+    return share(hits)
+
+
+def summaries_differ(lift: float, n: int, rng: np.random.Generator) -> Measured:
+    """Share of tables of four equal models (means, s.d., 5 to 20 runs) in which any two are called different."""
+    hits = []
+    for _ in range(n):
+        runs = rng.integers(5, 21, 4)
+        rows = []
+        for i, (count, sd) in enumerate(zip(runs, rng.uniform(0.003, 0.03, 4), strict=True)):
+            x = rng.normal(0.8 + lift * (i == 0), sd, int(count))
+            rows.append(Summary("t", f"m{i}", float(x.mean()), float(x.std(ddof=1)), int(count)))
+        pairs = analyse_summaries(rows, metric="test_acc", greater_is_better=True).pairs
+        equal = [p for p in pairs if lift == 0 or p.model_a != "m0"]
+        hits.append(any(p.verdict in ("better", "worse") for p in equal))
     return share(hits)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -117,7 +117,7 @@ def cells_of(table: ScoreTable) -> list[CellResult]:
 
 def ladder(pair: Comparison) -> dict[str, Claim]:
     """The rungs that a comparison holds, by reach; empty where the product builds none."""
-    parts = [part for part in vars(pair).values() if isinstance(part, tuple)]
+    parts = [part for item in fields(pair) if isinstance(part := getattr(pair, item.name), tuple)]
     return {rung.evidence.reach: rung for part in parts for rung in part if isinstance(rung, Claim)}
 
 

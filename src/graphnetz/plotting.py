@@ -10,6 +10,7 @@ import numpy as np
 
 from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import BenchmarkReport
+from graphnetz.report.notebook import shown
 from graphnetz.report.plots import draw_bars, draw_history
 from graphnetz.report.style import save_figure, set_plot_style
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_benchmark", "plot_grouped_bars", "plot_history", "save_figure", "set_plot_style"]
 
 
+@shown
 def plot_history(
     history: Mapping[str, Sequence[float]],
     ax: Axes | None = None,
@@ -56,6 +58,7 @@ def plot_history(
     return draw_history(chosen, ax, title=title)
 
 
+@shown
 def plot_grouped_bars(
     values: Mapping[str, Mapping[str, float]],
     ax: Axes | None = None,
@@ -130,7 +133,7 @@ def plot_benchmark(
     >>> runs = {"cora": {"GCN": [{"test_acc": [0.80]}, {"test_acc": [0.82]}]}}
     >>> figure, axes = plot_benchmark(BenchmarkReport(seeds=[0, 1], histories=runs))
     """
-    figure, axes = report.plot(ax, **options)
+    drawn = report.plot(ax, **options)
     if path is not None:
-        save_figure(figure, path)
-    return figure, axes
+        save_figure(drawn[0], path)
+    return drawn

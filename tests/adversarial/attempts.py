@@ -349,6 +349,17 @@ def _score(value: float) -> Callable[[dict[str, Any]], object]:
     return lambda raw: raw["cells"][0]["metrics"].update({raw["tasks"][0]["metric"]: value})
 
 
+def _with_section(text: str) -> Callable[[Path], object]:
+    """Add a section that no JSON writer of ours would write."""
+
+    def prepare(folder: Path) -> None:
+        path = folder / "run" / "results.json"
+        raw = json.loads(path.read_text(encoding="utf-8")) | {"sections": ["HERE"]}
+        path.write_text(json.dumps(raw).replace('"HERE"', text), encoding="utf-8")
+
+    return prepare
+
+
 RESULTS = (
     _text("empty", "line 1, column 1: this is not JSON", ""),
     _text("cut", "this is not JSON", '{"schema": "graphnetz.rep'),
@@ -383,6 +394,8 @@ RESULTS = (
     _results("epochs below none", "cells.0.epochs", _cell(epochs=-1)),
     _results("baselines that are a number", "config.baselines", lambda raw: raw["config"].update(baselines=5)),
     _results("a stopping rule that is a word", "config.auto", lambda raw: raw["config"].update(auto="x")),
+    Attempt("results.json: a section with 5,000 digits", ("report", "run", "--no-figures"), "5,000 digits",
+            _with_section(f'{{"kind": "table", "n": {BIG}}}')),
     _results("a task without a name", "tasks.0.name", lambda raw: raw["tasks"][0].update(name="")),
     _text("garbage", "this is not JSON", "{garbage", "provenance.json"),
     _text("5,000 digits", "5,000 digits", f'{{"a": {BIG}}}', "provenance.json"),
@@ -415,5 +428,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
         run = make_run(Path(place))
         found = counts(ALONE) + counts(RESULTS, run)
-    print(f"{found['tried']} tried, {found['held']} held, {found['broke']} broke")
+    print("tried {tried}, held {held}, broken {broke}".format(**{"broke": 0, **found}))
+    print(json.dumps({"bad files, options and run folders": [found["tried"], found["held"], found["broke"]]}))
     sys.exit(1 if found["broke"] else 0)

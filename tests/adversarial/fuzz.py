@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -38,10 +37,27 @@ STORED: tuple[Any, ...] = (
     None, -1, 2**62, 1.5, 9e18, float("inf"), "", "x", "{", "[1]", '{"a": "b"}', "\x1b[2J", b"\x00\xff", "9" * 5000,
 )  # fmt: skip
 
+MODEL = (
+    "model", "task", "task_type", "dims", "dims.in_channels", "dims.out_channels", "dims.vocabulary", "dims.edge_dim",
+    "dims.num_relations", "dims.num_nodes", "hidden_channels", "metric", "reference", "sha256", "kwargs",
+    "kwargs.dropout", "kwargs.num_layers", "kwargs.in_channels", "level", "kind", "candidates", "candidates.0.model",
+    "candidates.0.test", "classes", "features", "rule", "scale", "inductive", "nodes", "protocol", "seed", "weights",
+)  # fmt: skip
+WIDE: tuple[Any, ...] = (*VALUES, 1, 2**33, 1e9, ["a", "a"], "../../x")
+"""What a folder with a kept model is given: also widths that no memory holds."""
+
+
+def hostile_models(*, every: int = 1) -> list[tuple[str, Change]]:
+    """Return changes of model.json, one of ``every``."""
+    made = [(f"{key} = {value!r:.20}", _in_json("model.json", key, value)) for key in MODEL for value in WIDE]
+    return made[::every]
+
 
 def hostile_results(*, every: int = 1) -> list[tuple[str, Change]]:
     """Return changes of results.json, one of ``every``."""
-    return [(f"{key} = {value!r:.20}", _in_results(key, value)) for key in KEYS for value in VALUES][::every]
+    return [(f"{key} = {value!r:.20}", _in_json("results.json", key, value)) for key in KEYS for value in VALUES][
+        ::every
+    ]
 
 
 def hostile_columns(*, every: int = 1) -> list[tuple[str, Change]]:
@@ -71,9 +87,9 @@ def survives(change: Change, run: Path, *commands: tuple[str, ...]) -> str:
     return ""
 
 
-def _in_results(key: str, value: Any) -> Change:
+def _in_json(name: str, key: str, value: Any) -> Change:
     def change(run: Path) -> None:
-        path = run / "results.json"
+        path = run / name
         raw = json.loads(path.read_text(encoding="utf-8"))
         *way, last = [int(part) if part.isdigit() else part for part in key.split(".")]
         place = raw
@@ -128,28 +144,59 @@ def _zero(number: int) -> Change:
     return change
 
 
-def groups(*, every: int = 1) -> Iterator[tuple[str, list[tuple[str, Change]], bool]]:
-    """Yield the groups of changes, and whether results.json is left out so that the store is read."""
-    yield "damaged store", hostile_files(every=every), True
-    yield "store columns", hostile_columns(every=every), True
-    yield "results.json", hostile_results(every=every), False
+READ = (("status", "run"), ("report", "run", "--no-figures"))
+PREDICT = ("predict", "model", "--graph", "g.csv", "--features", "f.csv")
+
+
+def make_model(folder: Path) -> Path:
+    """Train a small model to change: two rings of five nodes, one class each."""
+    arcs = [(5 * ring + i, 5 * ring + (i + 1) % 5) for ring in (0, 1) for i in range(5)]
+    tables = {
+        "g.csv": ["source,target", *(f"{a},{b}" for a, b in arcs)],
+        "l.csv": ["node,label", *(f"{i},{'ab'[i // 5]}" for i in range(10))],
+        "f.csv": ["node,p,q", *(f"{i},{i // 5},{i % 3}" for i in range(10))],
+    }
+    for name, lines in tables.items():
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    given = ["--graph", "g.csv", "--labels", "l.csv", "--features", "f.csv", "--model", "GCN"]
+    found = outcome(["train", *given, "--seeds", "1", "--epochs", "2", "--workers", "1", "--out", "model"], folder)
+    if found.code != 0:
+        raise RuntimeError(found.said)
+    return folder / "model"
+
+
+def groups(*, every: int = 1) -> Iterator[tuple[str, list[tuple[str, Change]], str, bool]]:
+    """Yield the groups of changes, the folder they change, and whether its results.json is left out."""
+    yield "damaged store", hostile_files(every=every), "run", True
+    yield "store columns", hostile_columns(every=every), "run", True
+    yield "results.json", hostile_results(every=every), "run", False
+    yield "model.json", hostile_models(every=every), "model", False
+
+
+def main() -> int:
+    """Try every change, or one of ``EVERY``; print tried, held and broken, and the same as JSON in the last line."""
+    every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    found: dict[str, list[int]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        base = Path(place)
+        make_run(base), make_model(base)
+        for title, changes, folder, from_store in groups(every=every):
+            broke = 0
+            for name, change in changes:
+                with tempfile.TemporaryDirectory() as other:
+                    copy = shutil.copytree(base, Path(other) / "all") / folder
+                    if from_store:
+                        (copy / "results.json").unlink()
+                    why = survives(change, copy, *(READ if folder == "run" else (PREDICT,)))
+                broke += bool(why)
+                if why:
+                    print(f"broken: {title}: {name}: {why}")
+            found[title] = [len(changes), len(changes) - broke, broke]
+            print("{}: tried {}, held {}, broken {}".format(title, *found[title]), flush=True)
+    print("total: tried {}, held {}, broken {}".format(*map(sum, zip(*found.values(), strict=True))))
+    print(json.dumps(found))
+    return int(any(broke for _, _, broke in found.values()))
 
 
 if __name__ == "__main__":  # the long form: python tests/adversarial/fuzz.py [EVERY]
-    failed, every = False, int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    with tempfile.TemporaryDirectory() as place:
-        base = make_run(Path(place))
-        for title, changes, from_store in groups(every=every):
-            total: Counter[str] = Counter()
-            for name, change in changes:
-                with tempfile.TemporaryDirectory() as other:
-                    copy = shutil.copytree(base, Path(other) / "run")
-                    if from_store:
-                        (copy / "results.json").unlink()
-                    why = survives(change, copy, ("status", "run"), ("report", "run", "--no-figures"))
-                total.update(["tried", "broke" if why else "held"])
-                if why:
-                    print(f"broke: {title}: {name}: {why}")
-            print(f"{title}: {total['tried']} tried, {total['held']} held, {total['broke']} broke", flush=True)
-            failed = failed or bool(total["broke"])
-    sys.exit(failed)
+    sys.exit(main())

@@ -3,16 +3,19 @@
 After every one: a sentence or a complete run, whole files, and byte-identical files after a second run.
 """
 
+import _thread
 import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from graphnetz._core import paths
+from graphnetz._core import paths, threads
 from graphnetz._core.errors import StoreError
 from graphnetz.analysis.registration import Registered
 from graphnetz.cli import app as cli_app
+from graphnetz.engine.executors.drive import _beating
 from graphnetz.engine.store import Store
 from graphnetz.report.sections import _with_file
 
@@ -39,6 +42,31 @@ def test_failing_allocations_end_in_a_sentence_and_resume_to_the_same_bytes(coun
     assert broken(lines) == []
     assert sum(line["tried"] for line in lines) >= 60, lines
     assert all(line["ends"].get("sentence", 0) > 5 for line in lines), "the faults were not felt"
+
+
+def test_no_failing_allocation_makes_a_thread_be_waited_for_without_end(counted):
+    """Two of 1,221 failing allocations hung: `threading.Thread.start` waits for ever for a thread that cannot say hello."""
+    lines = counted("-m", "faults.threads")
+    assert broken(lines) == []
+    assert [line["tried"] > 3 for line in lines] == [True, True]
+    assert all(line["ends"].get("sentence", 0) > 3 for line in lines), "the faults were not felt"
+
+
+@pytest.mark.timeout(60)
+def test_a_heartbeat_that_cannot_begin_ends_the_run_with_a_sentence(tmp_path, monkeypatch):
+    for module, name in ((threading, "_start_new_thread"), (_thread, "start_new_thread")):
+        monkeypatch.setattr(module, name, lambda *_: 0)
+    monkeypatch.setattr(threads, "PATIENCE", 1)
+    late = pytest.raises(MemoryError, match="did not begin within 1 s")
+    with Store.create(tmp_path) as store, late, _beating(store, "me", 60.0):
+        pytest.fail("cells are run without a heartbeat")
+
+    def none(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_thread, "start_new_thread", none)
+    with pytest.raises(MemoryError, match="can't start new thread"), threads.Repeated(print, 1.0):
+        pass
 
 
 def test_the_command_ends_in_a_sentence_too(counted):
@@ -116,9 +144,18 @@ def test_a_program_that_changes_its_folder_does_not_lose_its_store(tmp_path, mon
         assert store.read_meta() == {"a": 1}
 
 
-def test_a_full_memory_is_one_sentence_at_the_command(monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("can't allocate read lock"),
+        RuntimeError("can't start new thread"),
+        ValueError("[digital envelope routines] not able to copy ctx"),
+    ],
+)
+def test_a_full_memory_is_one_sentence_at_the_command(monkeypatch, capsys, error):
     def full(**_):
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr(cli_app, "load_commands", lambda: None)
     monkeypatch.setattr(cli_app, "app", full)
@@ -143,3 +180,42 @@ def test_a_plan_that_cannot_be_read_is_not_called_changed(tmp_path, monkeypatch)
     monkeypatch.setattr("pathlib.Path.read_text", no)
     with pytest.raises(StoreError, match="Too many open files"):
         _with_file(Registered({}, "x"), path)
+
+
+def test_a_digest_that_openssl_has_no_memory_for_is_a_want_of_memory(monkeypatch):
+    """Nine failing allocations of 1,221 ended in OpenSSL's ValueError, which says nothing of memory."""
+    from graphnetz.records import digests
+
+    class Short:
+        def update(self, _):
+            raise ValueError("[digital envelope routines] not able to copy ctx")
+
+    monkeypatch.setattr(digests.hashlib, "sha256", Short)
+    with pytest.raises(MemoryError, match="not able to copy ctx"):
+        digests.digest_of({"a": 1})
+
+
+def test_a_file_that_no_lock_could_be_made_for_is_a_want_of_memory(monkeypatch, tmp_path):
+    """A failing allocation in Python's own files is a RuntimeError, which says nothing of memory either."""
+
+    def short(handle, *_, **__):
+        os.close(handle)
+        raise RuntimeError("can't allocate read lock")
+
+    monkeypatch.setattr(os, "fdopen", short)
+    with pytest.raises(MemoryError, match="can't allocate read lock"):
+        paths.write_file(tmp_path / "a.txt", "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_digest_of_a_run_that_openssl_has_no_memory_for_is_a_want_of_memory(monkeypatch):
+    from graphnetz.engine.store import rows
+    from graphnetz.records import Protocol, digests
+
+    def short(*_):
+        raise ValueError("[digital envelope routines] not able to copy ctx")
+
+    monkeypatch.setattr(digests.hashlib, "sha256", short)
+    monkeypatch.setattr("hashlib.sha256", short)
+    with pytest.raises(MemoryError, match="not able to copy ctx"):
+        rows.protocol_row(Protocol())

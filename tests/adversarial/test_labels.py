@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from graphnetz import run_benchmark, task_from_dataset
 from graphnetz._core.errors import DataError
 from graphnetz._core.rng import training_context
-from graphnetz.engine.worker import train_once
+from graphnetz.engine.fitting import train_once
 from graphnetz.models import spec_from
 from graphnetz.records import GraphList, Protocol
 from graphnetz.tasktypes import TASK_TYPES, shown

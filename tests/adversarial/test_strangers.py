@@ -30,7 +30,8 @@ from graphnetz._core.unpickle import read_torch
 from graphnetz.cli.load import load_report
 from graphnetz.engine.store import seal
 from graphnetz.graphs import read_graph
-from graphnetz.records.config import TO_REPEAT, RunConfig, resumed_config
+from graphnetz.records.config import TO_REPEAT, RunConfig
+from graphnetz.records.config_files import resumed_config
 
 CLI = Path(__file__).resolve().parents[2] / "src" / "graphnetz" / "cli"
 EVIL = "\x1b]0;owned\x07\x1b[31mevil\r\x9b2J\u202e"
@@ -154,6 +155,29 @@ def test_a_link_in_a_run_folder_is_refused(name, command, run, tmp_path):
     assert {path: path.read_bytes() for path in before} == before
 
 
+# code
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.keys() - {"serve", "run"}))
+@pytest.mark.parametrize(
+    "reference", ["run/evil.py:Evil", "MLP=run/evil.py:Evil", "run.evil:Evil", "MLP=run.evil:Evil"]
+)
+def test_no_file_of_a_stranger_is_imported_as_a_model(reference, command, run, tmp_path):
+    ran = tmp_path / "ran"
+    (run / "evil.py").write_text(f"open({str(ran)!r}, 'w').close()\nimport torch\nclass Evil(torch.nn.Linear): pass\n")
+    add_settings(run, model=[reference, "Majority"])
+    provenance = json.loads((run / "provenance.json").read_text(encoding="utf-8"))
+    provenance["config"]["model"] = [reference, "Majority"]
+    (run / "provenance.json").write_text(json.dumps(provenance), encoding="utf-8")
+    found = outcome(COMMANDS[command], tmp_path)
+    assert not ran.exists()
+    assert "Traceback" not in found.said
+    if command == "resume":
+        assert found.code == 2
+        assert f"--model {reference}" in found.said, "what to type if it is one's own"
+        assert len(found.said.splitlines()) == 1
+
+
 def test_python_refuses_links_too(run, tmp_path):
     (run / "figures").rename(tmp_path / "precious") if (run / "figures").exists() else (tmp_path / "precious").mkdir()
     report = load_report(run)
@@ -250,7 +274,7 @@ def test_no_escape_sequence_reaches_the_page_of_a_server(run):
 
     rename_everything(run)
     live = Live(run)
-    assert harmless(live.progress().decode())
+    assert harmless(live.report().decode())
     assert harmless(json.dumps(live.status()))
 
 

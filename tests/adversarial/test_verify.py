@@ -95,6 +95,8 @@ def test_a_forged_score_does_not_follow_from_the_predictions(trained, tmp_path, 
     assert run_app(["verify", str(bundle), "--retrain", "0"]) == 1
     said = capsys.readouterr()
     assert "differs: karate_club / GCN / seed 0: test_acc is 1, its predictions give" in said.err
+    points = said.err.count("differs: ")
+    assert said.out.endswith("\n1 point differs.\n" if points == 1 else f"\n{points} points differ.\n")
     assert not bundle.with_name("forged.zip.verified.json").exists()
 
 

@@ -16,6 +16,8 @@ from graphnetz.records import CellResult, Predictions
 from graphnetz.records.kept import Kept, examples_file, pack_examples, unpack_examples
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.tasktypes import TASK_TYPES
+from graphnetz.tasktypes.hard import HardNegatives
+from graphnetz.tasktypes.ranked import among_all, by_query, queries_of
 from graphnetz.testing.examples import knowledge, labelled_edges, multi_targets, rings_and_stars, two_cliques
 
 
@@ -64,6 +66,7 @@ CASES = {
     "link_pred": ("link_pred", lambda: two_cliques(60)),
     "link_pred, supplied": ("link_pred", supplied),
     "link_pred, relational": ("link_pred", lambda: knowledge(60, 5)),
+    "link_pred, hard negatives": ("link_pred", lambda: two_cliques(60)),
     "edge_cls": ("edge_cls", lambda: labelled_edges(80)),
     "edge_cls, one graph": ("edge_cls", one_graph_edges),
     "multi_reg": ("multi_reg", lambda: multi_targets(60)),
@@ -86,15 +89,20 @@ def test_the_mean_of_contributions_is_the_score(case):
     name, make = CASES[case]
     kind = TASK_TYPES[name]
     split = kind.split(make(), 0)
-    score = outputs(split).astype(np.float32)
+    if "hard" in case:
+        split = HardNegatives(10)(split, 0)
+    given = outputs(split).astype(np.float32)
     extra = {"hits@20"} if name == "link_pred" else {"mse", "r2", "log_mse"} if "reg" in name else {"micro_f1", "f1"}
     measured = 0
     for key in {*kind.metrics, split.metric, *extra}:
         split.metric = key
+        # Of triples that are ranked among all entities the ranks are what a model gives.
+        score = np.random.default_rng(7).integers(1, 60, len(given)).astype(float) if among_all(split) else given
         value = kind.measure(split, "test", score, (key,))[f"test_{key}"]
         kept = kept_predictions(split, score)
         assert kept.score.nbytes <= 4 * max(kept.score.size, 1)
-        assert len(kept.score) == len(kept.example) == len(split.targets["test"])
+        tested = len(queries_of(split, "test").example) if by_query(split) else len(split.targets["test"])
+        assert len(kept.score) == len(kept.example) == tested
         info = TaskInfo(f"test_{key}")
         found = contributions("task", info, [Kept("GCN", 0, kept)], {("GCN", 0): value})
         if math.isnan(value) or (name == "multi_reg" and key in ("r2", "log_mse")):
@@ -104,7 +112,7 @@ def test_the_mean_of_contributions_is_the_score(case):
         tolerance = 1e-6 if found.kind == "loss" else 1e-9
         np.testing.assert_allclose(found.values["GCN"].mean(), value, rtol=tolerance, err_msg=key)
         assert found.values["GCN"].shape == (1, len(found.examples))
-        assert found.unit == UNITS[name]
+        assert found.unit == ("ranked edge" if by_query(split) else UNITS[name])
         assert found.values["GCN"].std() > 0 or value == 1, key
         measured += 1
     assert measured >= 3

@@ -1,5 +1,6 @@
 """A real browser, and reports to look at."""
 
+import importlib.util
 import io
 import json
 import os
@@ -7,20 +8,25 @@ import shutil
 import subprocess
 import tarfile
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from graphnetz.records import CellResult, Figure, Section, Table
+from graphnetz.records.board import Board, BoardRow
+from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import BenchmarkReport, TaskInfo
-from graphnetz.report.page import render_page
+from graphnetz.report.certificate import page as certificate_page
+from graphnetz.report.page import PageData, render_page, render_sections
 from graphnetz.report.pagedata import build_page
 
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-)  # fmt: skip
+_spec = importlib.util.spec_from_file_location(
+    "screenshots", Path(__file__).resolve().parents[2] / "scripts" / "screenshots.py"
+)
+screenshots = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(screenshots)
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>",
     "=cmd()",
@@ -88,6 +94,90 @@ def usual(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def pictures():
+    """The script that takes pictures of the page."""
+    return screenshots
+
+
+@pytest.fixture(scope="session")
+def showcase(tmp_path_factory):
+    """Twelve tasks, nine models, five seeds: two directions, failures, gaps, predictions and curves."""
+    return screenshots.write_page(tmp_path_factory.mktemp("showcase"))
+
+
+@pytest.fixture(scope="session")
+def thirty(tmp_path_factory):
+    """30 models on 30 tasks."""
+    report = make_report([f"task-{i}" for i in range(30)], [f"model-{i}" for i in range(30)], seeds=3)
+    return write_page(report, tmp_path_factory.mktemp("thirty"))
+
+
+@pytest.fixture(scope="session")
+def long_names(tmp_path_factory):
+    """Models and tasks whose names have forty letters and differ in the last one."""
+    models = [f"TransformerWithVeryLongNameOfFortyChars_{i}" for i in range(4)]
+    tasks = [f"a_dataset_with_a_name_of_forty_letters_{i}" for i in range(3)]
+    return write_page(make_report(tasks, models, seeds=3), tmp_path_factory.mktemp("long"))
+
+
+@pytest.fixture(scope="session")
+def board(tmp_path_factory):
+    """A leaderboard of 100 models and 50 tasks, from made-up records: 250,000 comparisons take minutes to compute."""
+    rng, kinds = np.random.default_rng(1), ("node_cls", "graph_cls", "link_pred", "edge_cls", "graph_reg")
+    models = tuple(f"model-{i:03d}" for i in range(100))
+    rows = tuple(
+        TaskRow(f"task {t}", "Test accuracy", True, tuple(CellView(m, m - 0.01, m + 0.01, 0.01, 5, planned=5) for m in means),
+                f"category {t % 6}", kinds[t % 5])
+        for t, means in enumerate(rng.uniform(0.4, 0.9, (50, 100)).tolist())
+    )  # fmt: skip
+    names = [
+        ("", "", 50),
+        *(("type", kind, 10) for kind in kinds),
+        *(("category", f"category {c}", 8) for c in range(6)),
+    ]
+    boards = tuple(
+        Board(kind, name, tuple(BoardRow(m, 1, 100, *rng.uniform(0, 1, 6).tolist(), n, 5 * n, 0) for m in models), n)
+        for kind, name, n in names
+    )
+    data = PageData(
+        "Leaderboard", (("Tasks", "50"),), Grid(models, rows, n_seeds=5), order=tuple(range(100)), boards=boards,
+        pages={row.task: f"tasks/{row.task}.html" for row in rows},
+    )  # fmt: skip
+    path = tmp_path_factory.mktemp("board") / "index.html"
+    path.write_text(render_page(data), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """The stored certificate of a paper, as a page."""
+    path = Path(__file__).resolve().parents[2] / "scripts" / "replication_page.py"
+    spec = importlib.util.spec_from_file_location("replication_page", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    out = tmp_path_factory.mktemp("certificate") / "certificate.html"
+    out.write_text(certificate_page(next(iter(module.stored()))), encoding="utf-8")
+    return out
+
+
+@pytest.fixture(scope="session")
+def rings(tmp_path_factory):
+    """A page of one verdict, as that of a dataset's fitness."""
+    section = Section(
+        "rings", "Fitness of mutag", "Keep it: structure and features both tell.", ("Words.",),
+        (Table(("Mode", "Mean"), (("original", 0.81), ("empty graph", 0.7)), "Modes"),
+         Table(("Mode", "Relation"), (("original", "higher"),)),
+         Table(("metric", "about", "mode", "difference", "low", "high", "better", "below the margin"),
+               (("accuracy", "structure", "eg", 0.005556, -0.009135, 0.02025, "yes", "no"),),
+               "Advantage of the original over each perturbation, paired by run: these tests decide.")),
+        (Figure("bar", {"labels": ["original", "empty graph"], "values": [0.81, 0.7]}, "Means of modes"),),
+    )  # fmt: skip
+    out = tmp_path_factory.mktemp("rings") / "rings.html"
+    out.write_text(render_sections(section.title, [section]), encoding="utf-8")
+    return out
+
+
+@pytest.fixture(scope="session")
 def hostile(tmp_path_factory):
     return write_page(make_report(HOSTILE, HOSTILE[::-1], seeds=4), tmp_path_factory.mktemp("hostile"))
 
@@ -109,7 +199,7 @@ def browser():
     if program is None:
         pytest.skip("There is no chromium. Run scripts/chromium.sh.")
     with sync.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        launched = playwright.chromium.launch(executable_path=program, args=list(screenshots.FLAGS))
         yield launched
         launched.close()
 
@@ -121,7 +211,10 @@ def look(browser):
 
     def open_page(path, *, width=1200, height=900, script=True, scheme="light"):
         context = browser.new_context(
-            viewport={"width": width, "height": height}, java_script_enabled=script, color_scheme=scheme
+            viewport={"width": width, "height": height},
+            java_script_enabled=script,
+            color_scheme=scheme,
+            reduced_motion="reduce",  # a page that is still scrolling hides what is shown at the pointer
         )
         contexts.append(context)
         page = context.new_page()

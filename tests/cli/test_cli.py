@@ -128,7 +128,7 @@ def test_failed_cells_are_named_and_exit_with_1(tmp_path, capsys, offline_task):
                     "3", "--lr", "1e38", "--out", str(tmp_path / "run"), "--quiet"])  # fmt: skip
     assert code == 1
     said = capsys.readouterr().err
-    assert f"diverged: {offline_task} / GCN / seed 0" in said
+    assert f"GCN diverged on 2 of 2 cells ({offline_task} seeds 0, 1)" in said
 
 
 def heavy_modules(*arguments):
@@ -161,3 +161,24 @@ def test_a_run_does_not_wait_for_plotting_or_for_classical_learners():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_status_of_a_killed_run_says_what_the_page_says(tmp_path, capsys):
+    """Its last cell is still claimed: the status called it running until the lease ended."""
+    from graphnetz.cli.live import Live
+    from graphnetz.engine.store import Store
+    from graphnetz.engine.store.owners import new_owner
+    from graphnetz.records import Cell, Protocol
+
+    machine, _, _, tail = new_owner().split("|")
+    dead = f"{machine}|4194303|1|{tail}"  # a process that is no more
+    cells = [Cell(f"c{seed}", "cora", "GCN", seed, Protocol()) for seed in range(2)]
+    with Store.create(tmp_path / "run") as store:
+        store.plan(cells)
+        store.claim("c0", dead)
+    assert Live(tmp_path / "run").status()["state"] == "stopped"
+    assert run_app(["status", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert "2 pending" in said
+    assert "running:" not in said
+    assert "not running; go on with: graphnetz resume" in said

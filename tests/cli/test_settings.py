@@ -12,7 +12,8 @@ from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import run_app
 from graphnetz.engine.config import resolve
 from graphnetz.records import Protocol, RunConfig, config
-from graphnetz.records.config import GROUPS, describe, load_config
+from graphnetz.records.config import GROUPS, describe
+from graphnetz.records.config_files import load_config
 
 TINY = {"task": ["les_miserables"], "model": ["GCN", "DegreeProduct"], "epochs": 1}
 

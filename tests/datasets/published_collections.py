@@ -59,6 +59,24 @@ def ogb_graphs(name: str) -> Case:
     return {url: packed(members)}, {"graphs": 24, "nodes": 144, "edges": 240, "features": 9, "classes": max(tasks, 2)}
 
 
+@case("ogbn_proteins")
+def ogb_proteins(_: str) -> Case:
+    rng = np.random.default_rng(21)
+    members = ogb_members(
+        "proteins",
+        [(i, (i + 1) % 40) for i in range(40)],
+        [40],
+        [40],
+        "species",
+        {"train": range(20), "valid": range(20, 30), "test": range(30, 40)},
+        edge_feat=np.round(rng.random((40, 8)), 4),
+        node_label=np.array([[(i // 2**j) % 2 for j in range(3)] for i in range(40)]),
+        node_species=np.full(40, 9606),
+    )
+    url = "https://snap.stanford.edu/ogb/data/nodeproppred/proteins.zip"
+    return {url: packed(members)}, {"graphs": 1, "nodes": 40, "edges": 80, "features": 8, "classes": 3}
+
+
 @case("ogbn_arxiv", "ogbn_products")
 def ogb_nodes(name: str) -> Case:
     rng = np.random.default_rng(12)
@@ -78,35 +96,72 @@ def ogb_nodes(name: str) -> Case:
     return {url: packed(members)}, {"graphs": 1, "nodes": 40, "edges": 80, "features": 7, "classes": 4}
 
 
-@case("ogbl_collab")
-def ogb_links(_: str) -> Case:
+OGB_LINKS = {"ogbl_collab": ("collab", "time"), "ogbl_ppa": ("ppassoc", "throughput"), "ogbl_ddi": ("ddi", "target")}
+
+
+@case(*OGB_LINKS)
+def ogb_links(name: str) -> Case:
     rng = np.random.default_rng(13)
+    top, split = OGB_LINKS[name]
     train = np.array([(i, (i + 1) % 30) for i in range(30)])
-    members = ogb_members(
-        "collab",
-        train,
-        [30],
-        [30],
-        "time",
-        {},
-        node_feat=np.round(rng.random((30, 5)), 4),
-        edge_weight=np.ones(30, dtype=int),
-        edge_year=np.full(30, 2017),
-    )
+    more = {} if name == "ogbl_ddi" else {"node_feat": np.round(rng.random((30, 5)), 4)}
+    if name == "ogbl_collab":
+        more |= {"edge_weight": np.ones(30, dtype=int), "edge_year": np.full(30, 2017)}
+    members = ogb_members(top, train, [30], [30], split, {}, **more)
     pairs = {"train": {"edge": train, "weight": np.ones(30), "year": np.full(30, 2017)}}
     for part, step in (("valid", 2), ("test", 3)):
         held = np.array([(i, (i + step) % 30) for i in range(10)])
         pairs[part] = {
             "edge": held,
-            "edge_neg": held + np.array([0, 9]),
+            "edge_neg": (held + np.array([0, 9])) % 30,
             "weight": np.ones(10),
             "year": np.full(10, 2018),
         }
-        pairs[part]["edge_neg"] %= 30
     for part, value in pairs.items():
-        members[f"collab/split/time/{part}.pt"] = tensors(value)
-    url = "https://snap.stanford.edu/ogb/data/linkproppred/collab.zip"
+        members[f"{top}/split/{split}/{part}.pt"] = tensors(value)
+    url = f"https://snap.stanford.edu/ogb/data/linkproppred/{top}.zip"
+    found = {"graphs": 1, "nodes": 30, "edges": 60}
+    return {url: packed(members)}, found if name == "ogbl_ddi" else {**found, "features": 5}
+
+
+@case("ogbl_citation2")
+def ogb_citations(_: str) -> Case:
+    rng = np.random.default_rng(22)
+    ring = np.array([(i, (i + 1) % 30) for i in range(30)])
+    members = ogb_members(
+        "citation-v2", ring, [30], [30], "time", {}, node_feat=np.round(rng.random((30, 5)), 4),
+        node_year=np.full(30, 2018),
+    )  # fmt: skip
+    parts = {"train": {"source_node": ring[:, 0], "target_node": ring[:, 1]}}
+    for part, step in (("valid", 2), ("test", 3)):
+        source = np.arange(10)
+        parts[part] = {
+            "source_node": source,
+            "target_node": (source + step) % 30,
+            "target_node_neg": (source[:, None] + np.arange(5, 11)) % 30,
+        }
+    for part, value in parts.items():
+        members[f"citation-v2/split/time/{part}.pt"] = tensors(value)
+    url = "https://snap.stanford.edu/ogb/data/linkproppred/citation-v2.zip"
     return {url: packed(members)}, {"graphs": 1, "nodes": 30, "edges": 60, "features": 5}
+
+
+@case("ogbl_wikikg2")
+def ogb_triples(_: str) -> Case:
+    rng = np.random.default_rng(23)
+    ring = np.array([(i, (i + 1) % 30) for i in range(30)])
+    members = ogb_members("wikikg-v2", ring, [30], [30], "time", {}, edge_reltype=np.arange(30) % 4)
+    parts = {"train": {"head": ring[:, 0], "relation": np.arange(30) % 4, "tail": ring[:, 1]}}
+    for part, step in (("valid", 2), ("test", 3)):
+        head = np.arange(10)
+        parts[part] = {"head": head, "relation": head % 4, "tail": (head + step) % 30}
+        parts[part] |= {
+            f"{end}_neg": (head[:, None] + rng.permuted(np.arange(12, 18))) % 30 for end in ("head", "tail")
+        }
+    for part, value in parts.items():
+        members[f"wikikg-v2/split/time/{part}.pt"] = tensors(value)
+    url = "https://snap.stanford.edu/ogb/data/linkproppred/wikikg-v2.zip"
+    return {url: packed(members)}, {"graphs": 1, "nodes": 30, "edges": 60}
 
 
 TU_SETS = {

@@ -153,6 +153,29 @@ def peptides(name: str) -> Case:
     }
 
 
+@case("pascalvoc_sp", "coco_sp")
+def labelled_images(name: str) -> Case:
+    rng = np.random.default_rng(23)
+    folder = name.replace("_", "")
+    classes = 21 if folder == "pascalvocsp" else 81
+    last = 20 if folder == "pascalvocsp" else 90  # COCO leaves ten numbers out
+
+    def one():
+        x, edge_index = graph(rng, features=14)
+        return x, torch.rand(edge_index.shape[1], 2), edge_index, torch.tensor([0, 1, 2, 3, 4, 5, 13, last])
+
+    sizes = {"train": 12, "val": 5, "test": 5}
+    members = {f"{folder}/{part}.pickle": pickle.dumps([one() for _ in range(n)]) for part, n in sizes.items()}
+    key = {"pascalvocsp": "8x722ai272wqwl4", "cocosp": "r6ihg1f4pmyjjy0"}[folder]
+    return {f"https://www.dropbox.com/s/{key}/{folder}.zip": packed(members)}, {
+        "graphs": 22,
+        "nodes": 176,
+        "edges": 352,
+        "features": 14,
+        "classes": classes,
+    }
+
+
 def superpixels(rng, count, channels):
     items = []
     for i in range(count):
@@ -227,6 +250,99 @@ def zinc(_: str) -> Case:
     for part, numbers in {"train": "0,2,4,6,8,10", "val": "1,3,5,7", "test": "0,5,11"}.items():
         files[f"{base}/{part}.index"] = (numbers + "\n").encode()
     return files, {"graphs": 13, "nodes": 78, "features": 1, "classes": 1}
+
+
+@case("bgnn_pattern", "bgnn_cluster", "bgnn_tsp")
+def gnn_benchmark_parts(name: str) -> Case:
+    rng = np.random.default_rng(14)
+    stem = {"bgnn_pattern": "PATTERN_v2", "bgnn_cluster": "CLUSTER_v2", "bgnn_tsp": "TSP_v2"}[name]
+    classes = {"bgnn_pattern": 2, "bgnn_cluster": 6, "bgnn_tsp": 2}[name]
+
+    def item(i: int) -> dict[str, torch.Tensor]:
+        x, edge_index = graph(rng, features=2)
+        made = {"x": x, "edge_index": edge_index, "edge_attr": torch.rand(edge_index.shape[1], 1)}
+        if name == "bgnn_tsp":
+            return made | {"y": torch.arange(edge_index.shape[1]) % 2}
+        wide = {"bgnn_pattern": 3, "bgnn_cluster": 7}[name]
+        return made | {"x": torch.eye(wide)[torch.arange(len(x)) % wide], "y": (torch.arange(len(x)) + i) % classes}
+
+    content = tensors([[item(i) for i in range(n)] for n in (12, 6, 6)])
+    url = f"https://data.pyg.org/datasets/benchmarking-gnns/{stem}.zip"
+    return {url: packed({f"{stem}.pt": content})}, {"graphs": 24, "nodes": 192}
+
+
+INDEX = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data"
+
+
+def folds(count: int, number: int) -> dict[str, bytes]:
+    """Published folds: one file per part, one line per fold."""
+    rows: dict[str, list[str]] = {"train": [], "val": [], "test": []}
+    for fold in range(number):
+        owner = (np.arange(count) + fold) % number
+        for part, chosen in (("test", owner == 0), ("val", owner == 1), ("train", owner > 1)):
+            rows[part].append(",".join(map(str, np.flatnonzero(chosen))))
+    return {part: ("\n".join(lines) + "\n").encode() for part, lines in rows.items()}
+
+
+@case("bgnn_csl")
+def csl(_: str) -> Case:
+    import scipy.sparse as sp
+
+    matrices, labels = [], []
+    for i in range(30):
+        row = np.arange(11)
+        near = sp.coo_matrix(
+            (np.ones(22), (np.tile(row, 2), np.concatenate([(row + 1) % 11, (row + 2 + i % 3) % 11]))), (11, 11)
+        )
+        matrices.append(((near + near.T + sp.identity(11)) > 0).astype(float).tocoo())
+        labels.append(i % 3)
+    members = {
+        "CSL/graphs_Kary_Deterministic_Graphs.pkl": pickle.dumps(matrices),
+        "CSL/y_Kary_Deterministic_Graphs.pt": tensors(torch.tensor(labels, dtype=torch.float64)),
+    }
+    files = {"https://www.dropbox.com/s/rnbkp5ubgk82ocu/CSL.zip": packed(members)}
+    files |= {f"{INDEX}/CSL/CSL_{part}.index": text for part, text in folds(30, 5).items()}
+    return files, {"graphs": 30, "nodes": 330, "edges": 1320, "features": 1, "classes": 3}
+
+
+@case("bgnn_aqsol")
+def aqsol(_: str) -> Case:
+    rng = np.random.default_rng(15)
+
+    def molecule(i: int):
+        _, edge_index = graph(rng, features=1)
+        kinds = rng.integers(1, 5, edge_index.shape[1])
+        if i == 0:  # without bonds, which the paper leaves out
+            return np.array([3]), np.array([]), np.zeros((2, 0), dtype=int), -1.0
+        return rng.integers(0, 65, 8), kinds, edge_index.numpy(), float(rng.random())
+
+    members = {
+        f"asqol_graph_raw/{part}.pickle": pickle.dumps([molecule(i) for i in range(n)])
+        for part, n in (("train", 13), ("val", 7), ("test", 7))
+    }
+    return {"https://www.dropbox.com/s/lzu9lmukwov12kt/aqsol_graph_raw.zip": packed(members)}, {
+        "graphs": 24,
+        "nodes": 192,
+    }
+
+
+@case("bgnn_enzymes", "bgnn_dd", "bgnn_proteins_full")
+def tu_folds(name: str) -> Case:
+    theirs = {"bgnn_enzymes": "ENZYMES", "bgnn_dd": "DD", "bgnn_proteins_full": "PROTEINS_full"}[name]
+    rng, attributes = np.random.default_rng(16), {"ENZYMES": 18, "PROTEINS_full": 29}.get(theirs, 0)
+    ring = [(i, (i + 1) % 5) for i in range(5)]
+    pairs = [(5 * g + a + 1, 5 * g + b + 1) for g in range(40) for a, b in (*ring, *((b, a) for a, b in ring))]
+    members = {
+        f"{theirs}/{theirs}_A.txt": table(pairs),
+        f"{theirs}/{theirs}_graph_indicator.txt": table(np.repeat(np.arange(1, 41), 5)),
+        f"{theirs}/{theirs}_graph_labels.txt": table(np.arange(40) % 2 + 1),
+        f"{theirs}/{theirs}_node_labels.txt": table(np.arange(200) % 3 + 1),
+    }
+    if attributes:
+        members[f"{theirs}/{theirs}_node_attributes.txt"] = table(rng.random((200, attributes)).round(3))
+    files = {f"https://www.chrsmrrs.com/graphkerneldatasets/{theirs}.zip": packed(members)}
+    files |= {f"{INDEX}/TUs/{theirs}_{part}.index": text for part, text in folds(40, 10).items()}
+    return files, {"graphs": 40, "nodes": 200, "edges": 400, "features": attributes or 3, "classes": 2}
 
 
 @case("ppi")

@@ -30,6 +30,9 @@ SMALLER = {
     "cycles": {"train": 20, "val": 5, "test": 5},
     "graph_theory_prop": {"train": 20, "val": 5, "test": 5},
 }
+SMALLER |= {
+    name: {"train": 30, "val": 6, "test": 6, "ood": 2, "larger": (18, 20)} for name in CARDS if name.startswith("algo_")
+}
 OFFLINE = [name for name in CARDS if CARDS[name].offline]
 SEEDED = [name for name in OFFLINE if CARDS[name].seeded]
 TASK_TYPES = {"node_cls", "graph_cls", "graph_reg", "link_pred", "edge_cls", "multi_reg"}

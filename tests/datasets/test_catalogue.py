@@ -107,8 +107,6 @@ def test_every_loader_is_exercised_somehow():
 def test_download_verify_process_split_and_train(name, internet, tmp_path, monkeypatch):
     files, expected = CASES[name]()
     site = internet(files)
-    if name == "zinc":
-        pin(files, tmp_path, monkeypatch)
     card = CARDS[name]
     dataset = card.loader(tmp_path / "root")
     found = measure(dataset)
@@ -137,8 +135,6 @@ def test_the_paper_trains_on_the_first_images(internet, tmp_path):
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_web_page_or_nothing_is_one_clear_error(name, internet, tmp_path, monkeypatch):
     files, _ = CASES[name]()
-    if name == "zinc":
-        pin(files, tmp_path, monkeypatch)
     site = internet(files)
     for faults in site.faults.values():
         faults.append("html")
@@ -153,8 +149,6 @@ def test_files_of_another_dataset_are_refused(name, internet, tmp_path, monkeypa
     """Right names, wrong content: an error of ours, and no processed file."""
     files, _ = CASES[name]()
     junk = {url: _junk(url) for url in files}
-    if name == "zinc":
-        pin(junk, tmp_path, monkeypatch)
     internet(junk)
     with pytest.raises((DataError, DownloadError)):
         CARDS[name].loader(tmp_path / "root")
@@ -198,7 +192,6 @@ def test_doctor_compares_with_the_card(internet, tmp_path, monkeypatch):
     assert "nodes: card 22662, found 40" in checks["roman_empire"].differences
     assert checks["topology"].status == "unavailable"
     assert checks["zinc"].status == "unavailable"
-    assert "GRAPHNETZ_PINS" in checks["zinc"].message
 
 
 def test_the_catalogue_page_is_current():

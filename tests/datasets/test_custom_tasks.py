@@ -244,3 +244,31 @@ def test_stratified_masks_are_a_partition_by_class():
     assert rest.sum(axis=0).tolist() == [68, 68]
     np.testing.assert_array_equal(stratified_masks(codes, splits=2)[0], stratified_masks(codes, splits=2)[0])
     assert (stratified_masks(codes, splits=1)[0] != stratified_masks(codes, splits=1, entropy=1)[0]).any()
+
+
+def test_classes_that_are_words_are_numbered_and_kept():
+    words = ["a, b", 'c "d"', "é"] * 10
+    data = Data(x=torch.eye(30), edge_index=torch.stack([torch.arange(30), torch.arange(30).roll(1)]), y=words)
+    task = task_from_dataset("words", "node_cls", data)
+    assert list(task.names.classes) == sorted(set(words))
+    assert task.loader().y[:3].tolist() == [0, 1, 2]
+    assert data.y is words  # the user's object stays as it is
+    graphs = [nx.cycle_graph(4 + i % 3) if i % 2 else nx.star_graph(4) for i in range(12)]
+    for i, graph in enumerate(graphs):
+        graph.graph["label"] = "ring" if i % 2 else "star"
+    task = task_from_networkx("shapes", graphs)
+    assert list(task.names.classes) == ["ring", "star"]
+    assert [int(graph.y) for graph in task.loader()][:2] == [1, 0]
+
+
+def test_an_attribute_that_no_node_has_is_named_with_those_there_are():
+    with pytest.raises(UnknownNameError, match=r"Unknown node attribute 'klub'\. Did you mean 'club'"):
+        task_from_networkx("karate", nx.karate_club_graph(), label="klub")
+
+
+def test_nodes_of_gml_keep_their_names(tmp_path):
+    graph = nx.relabel_nodes(nx.karate_club_graph(), {i: f"p {i}" for i in range(34)})
+    nx.write_gml(graph, tmp_path / "g.gml")
+    table = pd.DataFrame({"node": list(graph), "club": [graph.nodes[n]["club"] for n in graph]})
+    task = task_from_edges("k", tmp_path / "g.gml", labels=table, label_column="club")
+    assert list(task.names.nodes)[:2] == ["p 0", "p 1"]

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,10 +16,13 @@ def _script():
     return module
 
 
-def test_the_picture_of_the_report_is_current():
-    facts = json.loads((ROOT / "docs" / "images" / "report.json").read_text(encoding="utf-8"))
-    again = "run: make run && .venv/bin/python scripts/report_picture.py runs/default"
-    assert facts["inputs"] == _script().inputs(), again
-    picture = ROOT / "docs" / "images" / "report.png"
-    assert facts["picture"] == hashlib.sha256(picture.read_bytes()).hexdigest(), again
-    assert "docs/images/report.png" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_pictures_of_the_report_are_current_and_say_what_they_show():
+    script, images = _script(), ROOT / "docs" / "images"
+    facts = json.loads((images / "report.json").read_text(encoding="utf-8"))
+    again = f"run: make run SUITE={facts['suite']} && .venv/bin/python scripts/report_picture.py runs/{facts['suite']}"
+    assert facts["inputs"] == script.inputs(facts["suite"]), again
+    assert set(facts["pictures"]) == set(script.VIEWS)
+    for name, digest in facts["pictures"].items():
+        assert digest == hashlib.sha256((images / f"{name}.png").read_bytes()).hexdigest(), again
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{facts['suite']} " in re.search(r"!\[([^]]*)\]\(docs/images/report\.png\)", text)[1]

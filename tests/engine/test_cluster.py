@@ -8,7 +8,7 @@ import pytest
 
 from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import run_app
-from graphnetz.engine.cluster import slurm_script
+from graphnetz.engine.cluster import array_script, slurm_script
 
 pytestmark = pytest.mark.alone
 
@@ -22,9 +22,16 @@ STANDINS = {
     "hostname": "echo 10.0.0.1 fe80::1",
     "ray": """
         if [ "$1" = start ]; then echo x >> "$JOINED"; exec sleep 1000; fi
-        for ((i = 0; i < $(wc -l < "$JOINED"); i++)); do echo '"node_id": 1'; done
     """,
     "graphnetz": """
+        if [ "$2" = wait ]; then  # what real Ray makes of it: test_cluster_ray.py
+            for ((i = 0; i < 20; i++)); do
+                if [ "$(wc -l < "$JOINED")" -ge "$6" ]; then exit 0; fi
+                sleep 0.1
+            done
+            echo "Only $(wc -l < "$JOINED") of $6 nodes joined" >&2
+            exit 1
+        fi
         echo "graphnetz $* after $(wc -l < "$JOINED") nodes" >> "$LOG"
         for part in "$@"; do echo "[$part]" >> "$LOG"; done
         if [ -n "${HOLD:-}" ]; then trap 'kill $!; sleep 0.3; echo kept >> "$LOG"; exit 130' TERM; sleep 1000 & wait; fi
@@ -92,7 +99,18 @@ def test_a_node_that_never_comes_is_named(run):
     done, log = run(script)
     assert done.returncode == 1
     assert "Only 2 of 3 nodes joined" in done.stderr
-    assert "graphnetz" not in log
+    assert "graphnetz run" not in log
+
+
+def test_a_job_array_trains_parts_and_says_how_to_merge(run):
+    script = array_script(["--task", "it's", "--out", "a b"], parts=20, cpus=4)
+    done, log = run(script.replace("set -euo", "SLURM_ARRAY_TASK_ID=3\nset -euo"))
+    assert done.returncode == 0, done.stderr
+    assert "#SBATCH --array=1-20\n" in script
+    assert log.endswith("[it's]\n[--workers]\n[4]\n[--shard]\n[3/20]\n[--out]\n[a b/part-3]\n")
+    for wrong in (["--task", "x"], ["--out", "a", "--shard", "1/2"]):
+        with pytest.raises(UsageError):
+            array_script(wrong, parts=2)
 
 
 def test_directives_follow_the_arguments():

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
+from pathlib import Path
 
 import cloudpickle
 import numpy as np
@@ -17,7 +19,16 @@ import torch
 
 from graphnetz import run_benchmark
 from graphnetz._core.errors import StoreError, UnknownNameError, UsageError
-from graphnetz.engine.executors import EXECUTORS, Limits, LocalExecutor, SerialExecutor, default_workers, drive
+from graphnetz.engine.executors import (
+    EXECUTORS,
+    Limits,
+    LocalExecutor,
+    SerialExecutor,
+    default_workers,
+    drive,
+    memory,
+    warm,
+)
 from graphnetz.engine.executors.pool import Pool
 from graphnetz.engine.identity.environment import environment_key
 from graphnetz.engine.store import Store
@@ -122,6 +133,46 @@ def test_each_failure_is_a_result_with_its_reason_and_the_others_go_on(start):
     assert 100e6 < results["hoards"].peak_memory < 1.5e9
     assert any("misbehave" in line for line in results["raises"].trace[0]["traceback"])
     assert sleepers() == [], "children of a killed cell are ended with it"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_a_child_between_vfork_and_exec_does_not_count_its_parents_memory_again(tmp_path):
+    """Such a moment, met on a busy machine, ended a cell as out of memory. Here a pipe that nobody writes prolongs it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    program = """
+        import os, sys
+        kept = bytearray(os.urandom(1)) * 200_000_000
+        print(flush=True)
+        os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)])
+    """
+    holder = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program), pipe], stdout=subprocess.PIPE)
+    try:
+        holder.stdout.readline()
+        deadline = time.monotonic() + 30
+        while not memory.children(holder.pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert memory.children(holder.pid), "the child is about to become another program"
+        assert 2e8 < memory.family(holder.pid) < 3e8
+    finally:
+        os.close(os.open(pipe, os.O_WRONLY))
+        holder.wait(30)
+
+
+def test_a_child_tells_its_worker_what_it_imported_and_no_more(tmp_path, monkeypatch):
+    (tmp_path / "brought_along.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sys.modules.pop("this", None)
+    before = warm.known()
+    assert warm.news(before) == b"[]"
+    __import__("brought_along")
+    __import__("this")
+    assert warm.news(before) == b'["brought_along", "this"]'
+    for name in ("brought_along", "this"):
+        del sys.modules[name]
+    warm.learn(b'["brought_along", "this"]')
+    assert "this" in sys.modules, "installed code is fetched"
+    assert "brought_along" not in sys.modules, "code of the user's own is not run by the worker"
 
 
 def test_serial_gives_the_same_answers_where_it_can():

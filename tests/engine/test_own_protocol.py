@@ -65,7 +65,7 @@ def test_costs_page_and_methods_show_the_settings_of_a_model(narrow):
     assert training.rows == (("karate_club", 0.01, 64), ("karate_club / GCN", 0.5, 16))
     assert "Own settings" in tables["Cost"].columns
     words = methods_tex(report, {})
-    assert "GCN: lr 0.5, hidden channels 16." in words
+    assert "GCN: learning rate 0.5, hidden channels 16." in words
     assert "hidden channels 64" in words
     assert "karate_club / GCN" in (folder / "report.html").read_text(encoding="utf-8")
     assert '"model_protocol"' in (folder / "plan.json").read_text(encoding="utf-8")

@@ -32,3 +32,11 @@ def test_a_quiet_run_says_nothing(now, capsys):
         now[0] = 100.0
         shown.tick()
     assert capsys.readouterr().err == ""
+
+
+def test_before_the_first_cell_is_done_no_time_left_is_made_up(capsys):
+    with Progress(2, 0, Estimator([], {}), workers=1, verbose=True) as shown:
+        shown.estimator.seconds = lambda workers: float("nan")
+        shown.last = -1e9
+        shown.tick()
+    assert "0/2 cells, time left unknown until a cell is done" in capsys.readouterr().err

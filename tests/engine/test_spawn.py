@@ -111,17 +111,26 @@ def test_the_local_executor_runs_and_holds_limits_without_fork_and_groups():
         memory._PROC = False  # no /proc either: psutil answers
         signal.SIGKILL = 9  # psutil itself needs it on this system
 
-        def one(cell):
-            if cell.model == "hangs":
-                time.sleep(1000)
-            hoard = []
-            while cell.model == "hoards":
-                hoard.append(torch.ones(1 << 20))
-                time.sleep(0.01)
-            if cell.model == "dies":
-                import os
-                os._exit(4)
-            return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="m", metrics={"m": 1.0})
+        class One:
+            def __init__(self):
+                self.place = "the driver"  # without a state nothing is set
+
+            def __setstate__(self, state):  # in a worker, before it says what memory it begins with
+                memory._PROC = False
+
+            def __call__(self, cell):
+                if cell.model == "hangs":
+                    time.sleep(1000)
+                hoard = []
+                while cell.model == "hoards":
+                    hoard.append(torch.ones(1 << 20))
+                    time.sleep(0.01)
+                if cell.model == "dies":
+                    import os
+                    os._exit(4)
+                return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="m", metrics={"m": 1.0})
+
+        one = One()
 
         out = []
         cells = [Cell(m, "t", m, 0, Protocol()) for m in ("works", "hangs", "hoards", "dies", "works_too")]

@@ -12,7 +12,7 @@ from torch_geometric.nn import models as pyg
 
 from graphnetz import run_benchmark, task_from_dataset
 from graphnetz._core.rng import seed_everything, training_context
-from graphnetz.engine.worker import train_once
+from graphnetz.engine.fitting import train_once
 from graphnetz.models import spec_from
 from graphnetz.records import Protocol
 from graphnetz.tasktypes import TASK_TYPES

@@ -6,6 +6,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from scipy import stats
@@ -49,6 +50,20 @@ def planetoid(shared_data, tmp_path_factory):
             shared_data, tmp_path_factory, patch,
             tasks=list(NAMES.values()), seeds=range(10), epochs=100, out=os.environ.get("GRAPHNETZ_GOLDEN"),
         )  # fmt: skip
+
+
+@pytest.mark.golden
+@pytest.mark.timeout(14400)
+def test_the_certificate_contradicts_nothing(shared_data, tmp_path):
+    """The published protocol on the published files: ten significant pairs of Table 2."""
+    from graphnetz.papers.replicate import replicate
+
+    kept = os.environ.get("GRAPHNETZ_GOLDEN")
+    out = Path(kept, "replicate-graphnetz") if kept else tmp_path
+    made = replicate("graphnetz", table="2", size="published", out=out, hours=None, mirror=str(shared_data))
+    outcomes = [item.outcome for item in made.claims]
+    assert "contradicted" not in outcomes
+    assert outcomes.count("shown") >= 8, made.claims
 
 
 @pytest.mark.golden

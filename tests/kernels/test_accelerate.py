@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import threading
+import weakref
 
 import pytest
 import torch
@@ -14,12 +16,18 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.nn import (
+    MLP,
     ChebConv,
+    EdgeConv,
     GATConv,
     GATv2Conv,
     GCNConv,
+    GINConv,
     GINEConv,
     GraphConv,
+    GraphNorm,
+    InstanceNorm,
+    LayerNorm,
     MaxAggregation,
     MeanAggregation,
     NNConv,
@@ -28,7 +36,11 @@ from torch_geometric.nn import (
     SGConv,
     SumAggregation,
     TransformerConv,
+    global_add_pool,
+    global_max_pool,
+    global_mean_pool,
 )
+from torch_geometric.nn.pool import glob
 
 from graphnetz import kernels as gk
 from graphnetz._core.errors import DataError, UsageError
@@ -68,7 +80,7 @@ def assert_same(module, *args, ran="1 of 1", inputs=(), **kwargs):
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_known_layer_runs_in_a_kernel_and_gives_the_same(name, dropout):
+def test_every_known_layer_runs_in_a_kernel_and_gives_the_same(name, dropout, any_products):
     x = features(12, 5, 0).requires_grad_()
     assert_same(make(name, 5, dropout=dropout), x, EDGES, inputs=[x])
 
@@ -101,7 +113,9 @@ def test_learned_edge_weights():
     x, weight = features(12, 5, 0), features(40, 1, 5).abs().view(-1).requires_grad_()
     assert_same(noisy(GraphConv(5, 3)), x, EDGES, weight, inputs=[weight])
     assert_same(noisy(GraphConv(5, 3, aggr="mean")), x, EDGES, weight, inputs=[weight])
-    assert_same(noisy(GCNConv(5, 3)), x, EDGES, weight, inputs=[weight], ran="0 of 1")
+    for layer in (GCNConv(5, 3), GCNConv(5, 8, improved=True), GCNConv(5, 3, normalize=False), SGConv(5, 3, K=2)):
+        for _ in range(2):
+            assert_same(noisy(layer), x, EDGES, weight, inputs=[weight])
 
 
 def test_edge_attributes():
@@ -408,6 +422,109 @@ def test_pooling_modules(kind, how):
             got = model[0](x, index, dim_size=size)
         torch.testing.assert_close(got, want, **EXACT)
         torch.testing.assert_close(gradients(got, [x]), gradients(want, [x]), **EXACT)
+
+
+class Called(nn.Module):
+    """Pooling functions and norms as users call them."""
+
+    def __init__(self, pool, norm):
+        super().__init__()
+        self.pool, self.norm = pool, norm
+
+    def forward(self, x, batch):
+        x = self.norm(x) if isinstance(self.norm, nn.BatchNorm1d) else self.norm(x, batch)
+        return self.pool(x, batch, size=4)
+
+
+NORMS = {
+    "batch": lambda: nn.BatchNorm1d(5),
+    "batch without moments": lambda: nn.BatchNorm1d(5, track_running_stats=False),
+    "batch bare": lambda: nn.BatchNorm1d(5, affine=False),
+    "batch cumulative": lambda: nn.BatchNorm1d(5, momentum=None),
+    "graph": lambda: GraphNorm(5),
+    "layer": lambda: LayerNorm(5),
+    "instance": lambda: InstanceNorm(5),
+}
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.parametrize("pool", [global_add_pool, global_mean_pool, global_max_pool])
+def test_pooling_functions_and_norms_as_users_call_them(pool, name, training):
+    x, batch = features(12, 5, 0).requires_grad_(), torch.arange(12) // 5
+    model = noisy(Called(pool, NORMS[name]())).train(training)
+    other = copy.deepcopy(model)
+    before = glob.scatter
+    for _ in range(2):
+        want = other(x, batch)
+        with gk.accelerate(model):
+            assert glob.scatter is not before
+            got = model(x, batch)
+        torch.testing.assert_close(got, want, **EXACT)
+        inputs = [x, *model.parameters()], [x, *other.parameters()]
+        for a, b in zip(gradients(got, inputs[0]), gradients(want, inputs[1]), strict=True):
+            torch.testing.assert_close(a, b, **EXACT)
+    assert glob.scatter is before
+    for a, b in zip(model.buffers(), other.buffers(), strict=True):
+        torch.testing.assert_close(a, b, **EXACT)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("layer", ["gin", "edge"])
+@pytest.mark.parametrize(
+    "network",
+    [
+        lambda wide: nn.Sequential(nn.Linear(wide, 7), nn.BatchNorm1d(7), nn.ReLU(), nn.Linear(7, 3), nn.ReLU()),
+        lambda wide: nn.Sequential(nn.BatchNorm1d(wide), nn.ReLU(), nn.BatchNorm1d(wide), nn.Linear(wide, 3)),
+        lambda wide: MLP([wide, 4, 3]),
+        lambda wide: MLP([wide, 4, 3], act_first=True, plain_last=False),
+        lambda wide: MLP([wide, 4, 3], act="elu"),
+    ],
+)
+def test_networks_with_batch_norms(network, layer, training, any_products):
+    """Values, gradients and running moments of the networks inside layers are torch's."""
+    x = features(12, 5, 0).requires_grad_()
+    conv = GINConv(network(5), train_eps=True) if layer == "gin" else EdgeConv(network(10))
+    conv = noisy(conv).train(training)
+    other = copy.deepcopy(conv)
+    want = other(x, EDGES)
+    with gk.accelerate(conv) as report:
+        got = conv(x, EDGES)
+        again = conv(x, EDGES)
+    assert str(report) == "1 of 1"
+    torch.testing.assert_close(got, want, **EXACT)
+    both = zip(gradients(got, [x, *conv.parameters()]), gradients(want, [x, *other.parameters()]), strict=True)
+    for a, b in both:
+        torch.testing.assert_close(a, b, **EXACT)
+    (first,) = torch.autograd.grad(again.square().sum(), x, create_graph=True)
+    (plain,) = torch.autograd.grad(other(x, EDGES).square().sum(), x, create_graph=True)
+    torch.testing.assert_close(gradients(first, [x]), gradients(plain, [x]), atol=1e-8, rtol=1e-8)
+    for a, b in zip(conv.buffers(), other.buffers(), strict=True):
+        torch.testing.assert_close(a, b, **EXACT)
+
+
+def test_outputs_of_networks_are_freed_at_once(any_products):
+    """No cycle through the node of the graph: the garbage collector is off in worker processes."""
+    x = features(12, 5, 0).requires_grad_()
+    gc.disable()
+    try:
+        for network in (nn.Linear(5, 3), nn.Sequential(nn.Linear(5, 3), nn.ReLU()), MLP([5, 4, 3], plain_last=False)):
+            conv = GINConv(network).double()
+            with gk.accelerate(conv):
+                out = conv(x, EDGES)
+            node, rows = weakref.ref(out.grad_fn), weakref.ref(out)
+            del out
+            assert (node(), rows()) == (None, None)
+    finally:
+        gc.enable()
+
+
+def test_a_hooked_norm_runs_as_it_is():
+    norm, seen, x = nn.BatchNorm1d(5).double(), [], features(12, 5, 0)
+    norm.register_forward_hook(lambda *_: seen.append(1))
+    conv = noisy(GINConv(nn.Sequential(nn.Linear(5, 5), norm, nn.ReLU())))
+    assert_same(conv, x, EDGES)
+    assert len(seen) == 2
 
 
 def test_edges_of_a_field_refuse_everything_but_their_layers():

@@ -179,3 +179,16 @@ def test_cache_falls_back_to_a_private_folder(tmp_path):
     where, mode, other = _python(code, **clean).split()
     assert (where, mode) == (str(tmp_path), "0o700")
     assert other != name
+
+
+@pytest.mark.parametrize("width", [2, 33, 64])
+def test_a_layer_of_the_wrong_width_is_refused_as_torch_refuses_it(width):
+    """Identity features are multiplied as sparse ones, whose loop must not read beyond the weight."""
+    from torch_geometric.data import Data
+    from torch_geometric.nn import GCNConv
+
+    data = Data(x=torch.eye(34), edge_index=random_edges(34, 80))
+    model = torch.nn.Sequential(GCNConv(width, 2))
+    gk.input_features(data.x)
+    with gk.accelerate(model, data), pytest.raises(RuntimeError, match=r"shapes cannot be multiplied \(34x34"):
+        model[0](data.x, data.edge_index)

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from graphnetz.datasets import SUITES
 from graphnetz.models import MODELS
+from graphnetz.papers.benchmarking_gnns.tables import arguments_of, dataset_of
+from graphnetz.papers.benchmarking_gnns.tasks import POSITIONS
 from graphnetz.tasktypes import Dims
 
 REFERENCE = Path(__file__).resolve().parents[2].parent / "shared" / "reference" / "benchmarking_gnns_configs.json"
@@ -124,3 +127,29 @@ def test_gated_mlp_adds_one_square_layer():
 def test_vanilla_and_symmetric_convolution_cost_the_same():
     symmetric = count("GCN", "graph_reg", dims_of("ZINC"), 145, {})
     assert symmetric == count("GCN-vanilla", "graph_reg", dims_of("ZINC"), 145, {}) == 103077
+
+
+@pytest.mark.parametrize("name", sorted(name for name in SUITES if name.startswith("bgnn-table-")))
+def test_networks_of_a_table_have_the_published_number_of_parameters(name):
+    theirs = {
+        "zinc": "ZINC", "aqsol": "AQSOL", "mnist_superpixels_slic": "MNIST", "cifar10_superpixels": "CIFAR10",
+        "pattern": "SBM_PATTERN", "cluster": "SBM_CLUSTER", "tsp": "TSP", "ogbl_collab": "OGBL-COLLAB",
+        "wikics": "WikiCS", "csl": "CSL", "cycles": "CYCLES", "graph_theory_prop": "GraphTheoryProp",
+        "enzymes": "ENZYMES", "dd": "DD", "proteins_full": "PROTEINS_full",
+    }  # fmt: skip
+    wrong = {}
+    for row in SUITES[name].published():
+        dataset, options = dataset_of(row.task)
+        if not (row.more["params"] and row.more["width"]) or row.model == "bgnn.MF":
+            continue
+        kind, wide, out, vocabulary, edge = DATA[theirs[dataset]]
+        pe = POSITIONS[dataset] if options.get("pe") else None
+        dims = Dims(wide, out, edge, None, vocabulary, 3 if dataset == "graph_theory_prop" else None, pe)
+        original = row.model.partition("-500k")[0]
+        spec = MODELS[original]
+        spec = spec.with_kwargs({k: v for k, v in arguments_of(row).items() if spec.accepts(k)})
+        with torch.device("meta"):
+            found = sum(p.numel() for p in spec.build(kind, dims, int(row.more["width"])).parameters())
+        if found != int(row.more["params"]):
+            wrong[row.task, row.model] = (found, int(row.more["params"]))
+    assert wrong == {}

@@ -14,6 +14,7 @@ from graphnetz.engine.executors import EXECUTORS, SerialExecutor
 from graphnetz.engine.trackers import LOGGERS
 from graphnetz.metrics import METRICS, metric
 from graphnetz.records.config import PROTOCOLS, Preset
+from graphnetz.records.replication import Certificate, Replication
 from graphnetz.report.plots import FIGURES
 from graphnetz.rings import FEATURES, perturbation, structure_metric
 from graphnetz.selection import SELECTORS, extractor
@@ -185,6 +186,9 @@ def plug_constant(seen):
 
 plug_short = Preset({"epochs": 2}, ("PlugLinear",))
 PROTOCOLS.add("plug_short", plug_short)
+
+
+plug_paper = Replication("plug-paper", "Plugged", "Me", lambda **_: Certificate("plug-paper", "Me", "small"))
 
 
 @COLLECTIONS.register("plug_collection")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphnetz.cli.inspect import REGISTRIES
+from graphnetz.cli.inspect import REGISTRIES, _registry
 
 SOURCE = Path(__file__).with_name("everything.py").read_text(encoding="utf-8")
 POINTS = {
@@ -30,6 +30,7 @@ POINTS = {
     "extractors": ("extractors", "plug_squares", "plug_squares"),
     "selectors": ("selectors", "plug_median", "PlugMedian"),
     "collections": ("collections", "plug_collection", "plug_collection"),
+    "papers": ("replications", "plug-paper", "plug_paper"),
     "checks": ("audit", "plug constant feature", "plug_constant"),
 }
 CONTRACTS = """
@@ -89,7 +90,7 @@ for command in (
 @pytest.fixture
 def full(site):
     """A process that finds the plug-in in every group, and nothing else."""
-    assert set(POINTS) == set(REGISTRIES)
+    assert set(POINTS) == {name for name in REGISTRIES if _registry(name).group}
     site.install("gn-everything", SOURCE, **{group: {name: target} for group, name, target in POINTS.values()})
     return site
 
@@ -116,7 +117,9 @@ def test_one_of_everything_is_listed_and_taken_by_the_commands(full):
     assert done.returncode == 0, done.stderr[-3000:]
     assert "gn-everything" not in done.stderr, "nothing to complain about"
     overview, selectors, rings, features, chosen = done.stdout.split("---\n")[1:]
-    assert {row["list"]: row["from plug-ins"] for row in json.loads(overview)} == dict.fromkeys(REGISTRIES, 1)
+    assert {row["list"]: row["from plug-ins"] for row in json.loads(overview)} == {
+        name: int(name in POINTS) for name in REGISTRIES
+    }
     assert re.search(r"plug_median +plugged median +gn-everything 1\.2", selectors)
     assert "plug_doubled: " in rings
     assert "plug_squares_mean" in features

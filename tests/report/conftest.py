@@ -44,7 +44,7 @@ def make_report(
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def build():
     return make_report
 

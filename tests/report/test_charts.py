@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphnetz.records.views import CellView, Curve, CurvePanel, Grid, RankView, TaskRow
+from graphnetz.records.views import CellView, Curve, CurvePanel, DotRow, Grid, RankSetView, RankView, TaskRow
 from graphnetz.report import charts
-from graphnetz.report.charts.base import Scale, legend, look, padded
+from graphnetz.report.charts.base import Scale, legend, look, padded, trail
 
 EVIL = "</script><img src=x onerror=alert(1)>"
+SHORT = "</script><img…or=alert(1)>"
 
 
 def tree(markup):
-    return ET.fromstring(f"<root>{markup}</root>")
+    # A place where a name may break is no text, and closes itself in HTML only.
+    return ET.fromstring(f"<root>{markup}</root>".replace("<wbr>", ""))
 
 
 def make_grid(models=("A", EVIL)):
@@ -31,29 +33,63 @@ def make_grid(models=("A", EVIL)):
 
 
 def titles(root):
-    return [mark.find("title").text for mark in root.iter("g") if (mark.get("class") or "").startswith("m ")]
+    marks = (mark for mark in root.iter("g") if (mark.get("class") or "").split()[:1] == ["m"])
+    return [mark.find("title").text for mark in marks]
 
 
-def test_forest_has_a_panel_per_metric_and_a_mark_per_value():
-    root = tree(charts.forest_chart(make_grid()))
-    panels = [svg for svg in root.iter("svg") if svg.get("class") == "chart"]
-    assert len(panels) == 2
-    words = titles(root)
-    assert len(words) == 5
-    assert words[0] == "t1: A · Test accuracy 0.8000 [0.790, 0.810] · 10 seeds · best mean over shared seeds"
-    assert any(EVIL in text for text in words)  # as text
+def dots(row, models=("A", EVIL)):
+    return [DotRow(m, (c.mean,) * c.n, tuple(range(c.n))) for m, c in zip(models, row.cells, strict=True) if c.n]
+
+
+def test_a_card_has_a_row_per_model_a_dot_per_run_and_the_numbers_in_letters():
+    row = make_grid().rows[0]
+    root = tree(charts.forest_rows(row, ("A", EVIL), dots(row), number_of=3))
+    rows = next(root.iter("tbody")).findall("tr")
+    assert [tr.find("th/bdi").text for tr in rows] == ["A", SHORT]  # best first, as text
+    assert [tr.get("data-m") for tr in rows] == ["0", "1"]
+    assert sum(c.get("class") == "m d" for c in root.iter("circle")) == 11
+    assert "A · mean 0.8000 [0.790, 0.810] · 10 seeds" in titles(root)
+    words = ["".join(tr.findall("td")[1].itertext()) for tr in rows]
+    assert words == ["0.800 ± 0.010★", "0.700"]
     assert not list(root.iter("img"))
+    turned = make_grid().rows[2]
+    root = tree(charts.forest_rows(turned, ("A", EVIL), dots(turned), number_of=0))
+    assert [th.text for th in root.iter("bdi")] == [SHORT, "A"]  # lower is better there
+    empty = TaskRow("t", "m", True, (CellView(note="not run"),))
+    assert charts.forest_rows(empty, ("A",), [], number_of=0) is None
 
 
 def test_marks_lie_where_the_axis_says():
     """Ticks and marks use one scale: a mark at a tick's value has the tick's position."""
     cells = (CellView(0.6, 0.4, 0.8, 0.2, 5), CellView(1.0, 0.9, 1.1, 0.1, 5))
-    root = tree(charts.forest_chart(Grid(("A", "B"), (TaskRow("t", "m", True, cells),))))
-    ticks = {t.text: float(t.get("x")) for t in root.iter("text") if t.get("class") == "tick"}
-    first = next(g for g in root.iter("g") if "s0" in (g.get("class") or "") and g.get("class").startswith("m"))
-    assert float(first.find("circle").get("cx")) == pytest.approx(ticks["0.6"], abs=0.11)
-    ends = [float(v) for v in re.findall(r"M(\S+) \S+H(\S+)", first.find("path").get("d"))[0]]
-    assert ends == pytest.approx([ticks["0.4"], ticks["0.8"]], abs=0.11)
+    root = tree(charts.forest_rows(TaskRow("t", "m", True, cells), ("A", "B"), [], number_of=0))
+    ticks = {t.text: float(t.get("x").strip("%")) for t in root.iter("text") if t.get("class").startswith("tick")}
+    row = next(tr for tr in root.iter("tr") if tr.get("data-m") == "0")
+    (mark,) = [g for g in row.iter("g") if g.get("class") == "m mean"]
+    assert float(mark.find("use").get("x").strip("%")) == pytest.approx(ticks["0.6"], abs=0.02)
+    (bar,) = [line for line in row.iter("line") if line.get("class") == "bar"]
+    ends = [float(bar.get(x).strip("%")) for x in ("x1", "x2")]
+    assert ends == pytest.approx([ticks["0.4"], ticks["0.8"]], abs=0.02)
+
+
+def test_places_say_every_set_and_keep_the_looks_of_the_models():
+    view = RankSetView(("B", "A", EVIL), (1.25, 2.0, 2.75), (1, 1, 2), (2, 3, 3), (0, 0, 4), n_tasks=8, n_blocks=8)
+    root = tree(charts.places_rows(view, ("A", "B", EVIL)))
+    rows = next(root.iter("tbody")).findall("tr")
+    assert [(tr.find("th/bdi").text, tr.get("data-m"), tr.findall("td")[1].text) for tr in rows] == [
+        ("B", "1", "1 to 2"), ("A", "0", "1 to 3"), (SHORT, "2", "2 to 3"),
+    ]  # fmt: skip
+    assert titles(root)[2] == f"{EVIL}: place 2 to 3 of 3, mean rank 2.75, 4 of 8 tasks omitted and ranked worst"
+    assert charts.places_rows(RankSetView(("A", "B"), n_tasks=1), ("A", "B")) is None
+
+
+def test_many_places_unfold_and_none_is_lost():
+    k = 30
+    names = tuple(f"m{i}" for i in range(k))
+    view = RankSetView(names, tuple(1.0 + i for i in range(k)), (1,) * k, (k,) * k, (0,) * k, n_tasks=9, n_blocks=9)
+    root = tree(charts.places_rows(view, names))
+    assert [th.text for th in root.iter("bdi")] == list(names)
+    assert root.find("details/summary").text == "18 more models"
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.floats(0, 1))
@@ -93,13 +129,12 @@ def test_critical_difference_names_every_model_once():
 def test_long_curves_are_thinned_but_keep_their_ends():
     x = np.arange(1.0, 2001.0)
     curve = Curve("A", x, x / 2000, x / 2000 - 0.1, x / 2000 + 0.1)
-    markup = charts.curves_chart([CurvePanel("t", "Test accuracy", (curve,))], ("A",))
+    markup = charts.curves_panel(CurvePanel("t", "Test accuracy", (curve,)), ("A",))
     words = titles(tree(markup))
     assert words[0].startswith("A · epoch 1 ·")
     assert words[-1].startswith("A · epoch 2000 · 1.0000")
-    assert len(words) == 12
+    assert len(words) == 6
     assert len(markup) < 20_000
-    assert charts.curves_chart([], ("A",)) is None
 
 
 def test_cost_chart_needs_seconds():
@@ -112,3 +147,16 @@ def test_cost_chart_needs_seconds():
 def test_looks_repeat_only_after_colours_and_shapes_are_used_up():
     assert len({look(i) for i in range(88)}) == 88
     assert EVIL not in legend((EVIL,), [0])
+
+
+@given(st.lists(st.tuples(st.floats(0, 900), st.floats(0, 900)), min_size=2, max_size=30))
+def test_a_trail_leads_through_its_points(points):
+    """Read back as SVG reads it: steps add up to every point within a twentieth of a pixel."""
+    start, steps = trail(points)[1:].split("l")
+    x, y = map(float, re.findall(r"-?(?:\d+\.?\d*|\.\d+)", start))
+    numbers = [float(text) for text in re.findall(r"-?(?:\d+(?:\.\d+)?|\.\d+)", steps)]
+    assert len(numbers) == 2 * (len(points) - 1)
+    assert (x, y) == pytest.approx(points[0], abs=0.051)
+    for dx, dy, point in zip(numbers[::2], numbers[1::2], points[1:], strict=True):
+        x, y = x + dx, y + dy
+        assert (x, y) == pytest.approx(point, abs=0.051)

@@ -13,9 +13,10 @@ import pytest
 from graphnetz._core.text import number, p_value
 from graphnetz.records import Figure, Section, Table
 from graphnetz.records.analysis import Comparison, Verdict
+from graphnetz.records.headline import Headline
 from graphnetz.records.views import CellView, Grid, TaskRow
 from graphnetz.report import latex, tables
-from graphnetz.report.page import PageData, render_fragment, render_page
+from graphnetz.report.page import PageData, TaskCard, render_fragment, render_page
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 NAMES = (EVIL, "a_b$%", "=cmd()", "[red]", "y" * 300, "\u202eevil", "שלום")
@@ -112,7 +113,7 @@ def test_p_value():
 class Inspector(HTMLParser):
     """Collects tags, attributes and text, and checks that tags close."""
 
-    VOID = frozenset({"meta", "img", "link", "br"})
+    VOID = frozenset({"meta", "img", "link", "br", "wbr"})
 
     def __init__(self):
         super().__init__()
@@ -145,6 +146,13 @@ def page(**changes):
         "facts": (("Tasks", EVIL),),
         "verdicts": (Verdict("tied", EVIL, EVIL, EVIL),),
         "grid": make_grid(),
+        "order": tuple(range(len(NAMES))),
+        "headline": Headline(*[Verdict("tied", EVIL, EVIL)] * 3),
+        "cards": tuple(
+            TaskCard(i, row, Verdict("tied", EVIL, EVIL), (Verdict("tied", EVIL, EVIL, EVIL),))
+            for i, row in enumerate(make_grid().rows)
+        ),
+        "files": (("Tables", ("a b.csv", "javascript:alert(1).csv"), 3),),
         "absent": ((EVIL, EVIL, EVIL),),
         "failures": Table(("Task",), ((EVIL,),)),
         "sections": (section,),
@@ -165,7 +173,8 @@ def test_page_escapes_names_and_loads_nothing():
     images = [value for tag, key, value in found.attributes if tag == "img" and key == "src"]
     assert images
     assert all(value.startswith("data:image/svg+xml;base64,") for value in images)
-    assert all(value.startswith("#") for tag, key, value in found.attributes if key == "href")
+    links = [value for tag, key, value in found.attributes if key == "href" and not value.startswith("#")]
+    assert links == ["a%20b.csv", "javascript%3Aalert%281%29.csv"]  # files of the folder, and no other scheme
     assert any(EVIL in words for words in found.words)  # shown, not run
     assert "\u202e" not in text
 

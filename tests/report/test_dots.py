@@ -1,6 +1,5 @@
 """Strips of dots: every run has its mark, on the page and on paper."""
 
-import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
@@ -8,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.collections import PathCollection
 
-from graphnetz.records.views import DotPanel, DotRow, swarm
+from graphnetz.records.views import CellView, DotPanel, DotRow, TaskRow, swarm
 from graphnetz.report import charts
 from graphnetz.report.plots import draw_dots
 
@@ -27,48 +27,53 @@ def panel(models=3, seeds=10, *, better=True):
     return DotPanel("cora", "Test accuracy", better, tuple(rows))
 
 
-def tree(markup):
+def drawn(shown):
+    """The card of a task with the runs of ``shown``."""
+    cells = tuple(
+        CellView(row.mean, n=len(row.values), planned=len(row.values) + len(row.failed)) for row in shown.rows
+    )
+    models = [row.model for row in shown.rows]
+    task = TaskRow(shown.task, shown.label, shown.greater_is_better, cells)
+    markup = charts.forest_rows(task, models, shown.rows, number_of=0).replace("<wbr>", "")  # is never closed
     return ET.fromstring(f"<root>{markup}</root>")
 
 
 def marks(root, style):
-    return [g for g in root.iter("g") if (g.get("class") or "").endswith(style)]
+    return [c for c in root.iter("circle") if c.get("class") == style]
 
 
 @pytest.mark.parametrize(("models", "seeds"), [(3, 3), (3, 50), (30, 10)])
 def test_every_run_has_a_mark_with_its_words(models, seeds):
     shown = panel(models, seeds)
-    root = tree(charts.dots_chart([shown], [row.model for row in shown.rows]))
-    dots, hollow = marks(root, "dot"), marks(root, "hollow")
+    root = drawn(shown)
+    dots, hollow = marks(root, "m d"), marks(root, "m d hollow")
     assert len(dots) == models * seeds - 1
-    assert [g.find("title").text for g in hollow] == [
-        f"{EVIL} · seed 0 · 0.1000 · collapsed", f"{EVIL} · seed {seeds} · failed", f"{EVIL} · seed {seeds + 1} · failed",
-    ]  # fmt: skip
-    assert dots[-1].find("title").text == f"m{models - 1} · seed {seeds - 1} · {shown.rows[-1].values[-1]:.4f}"
+    assert [c.find("title").text for c in hollow] == [f"{EVIL} · seed 0 · 0.1000 · collapsed, off the axis"]
+    said = {c.find("title").text for c in dots}
+    assert f"m{models - 1} · seed {seeds - 1} · {shown.rows[-1].values[-1]:.4f}" in said
     assert not list(root.iter("img"))
-    label = next(svg for svg in root.iter("svg")).get("aria-label")
-    assert f"{models} models, {models * seeds} finished runs, 1 of them collapsed, 2 runs failed" in label
+    (gone,) = [span for span in root.iter("span") if span.get("class") == "lost"]
+    assert (gone.text, gone.get("title")) == ("✕2", f"2 of {seeds + 2} runs failed")
 
 
 def test_a_collapsed_run_does_not_squeeze_the_others():
     """Dots lie on the axis of the runs that did not collapse: where its ticks say."""
     shown = panel(2, 10)
-    root = tree(charts.dots_chart([shown], [row.model for row in shown.rows]))
-    ticks = {t.text: float(t.get("x")) for t in root.iter("text") if t.get("class") == "tick" and "." in t.text[:3]}
-    (low, at_low), *_, (high, at_high) = sorted((float(k), v) for k, v in ticks.items())
+    root = drawn(shown)
+    ticks = {
+        float(t.text): float(t.get("x").strip("%")) for t in root.iter("text") if t.get("class").startswith("tick")
+    }
+    (low, at_low), *_, (high, at_high) = sorted(ticks.items())
     assert low > 0.5
-    dot = marks(root, "dot")[-1]
-    x = float(re.search(r"M(\S+) ", dot.find("path").get("d"))[1])
-    expected = at_low + (shown.rows[1].values[-1] - low) / (high - low) * (at_high - at_low)
-    assert x == pytest.approx(expected, abs=0.2)
+    value = shown.rows[1].values[-1]
+    (dot,) = [c for c in marks(root, "m d") if c.find("title").text == f"m1 · seed 9 · {value:.4f}"]
+    expected = at_low + (value - low) / (high - low) * (at_high - at_low)
+    assert float(dot.get("cx").strip("%")) == pytest.approx(expected, abs=0.05)
 
 
-def test_direction_and_looks_are_those_of_the_report():
-    shown = panel(2, 5, better=False)
-    root = tree(charts.dots_chart([shown], ["other", *[row.model for row in shown.rows]]))
-    assert any("← lower is better" in (t.text or "") for t in root.iter("text"))
-    assert {g.get("class") for g in marks(root, "dot")} == {"m c1 s1 dot", "m c2 s2 dot"}
-    assert charts.dots_chart([DotPanel("t", "m", True, (DotRow("a", (), ()),))], ["a"]) is None
+def test_direction_is_said():
+    root = drawn(panel(2, 5, better=False))
+    assert any("lower is better" in "".join(td.itertext()) for td in root.iter("td"))
 
 
 @given(st.lists(st.floats(0, 100), max_size=60), st.floats(0.1, 10))
@@ -84,7 +89,7 @@ def test_paper_figure_has_a_panel_per_task_and_a_point_per_run():
     shown = panel(3, 10)
     figure, axes = draw_dots([shown, panel(3, 10, better=False)], [row.model for row in shown.rows])
     assert len(axes) == 2
-    points = sum(len(dots.get_offsets()) for dots in axes[0].collections)
+    points = sum(len(dots.get_offsets()) for dots in axes[0].collections if isinstance(dots, PathCollection))
     assert points == 29
     outside = [line for line in axes[0].lines if len(line.get_xdata()) == 1]
     assert len(outside) == 3

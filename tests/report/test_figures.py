@@ -183,18 +183,18 @@ def test_sections_draw_by_kind():
 
 def test_lean_fonts_change_the_time_and_not_the_picture():
     """The layout tables that the quick font lacks are never read: pixels are the same."""
-    from graphnetz.report.style import figure_files, lean_fonts
+    from graphnetz.report.style import lean_fonts, page_files
 
     def picture():
         grid = Grid(("A", "B"), (TaskRow("Tävö AVAT", "Test accuracy", True, (CellView(0.8), CellView(0.7))),))
-        return figure_files(plots.draw_bars(grid)[0])
+        return page_files([plots.draw_bars(grid)[0]], "x", formats=("png", "pdf"))
 
     usual = picture()
     with lean_fonts():
         lean = picture()
         assert lean == picture()
-    assert lean["png"] == usual["png"]
-    assert lean["pdf"].startswith(b"%PDF")
+    assert lean["x.png"] == usual["x.png"]
+    assert lean["x.pdf"].startswith(b"%PDF")
     assert picture() == usual
 
 
@@ -206,7 +206,7 @@ def test_a_bar_of_places_reaches_from_the_best_to_the_worst_and_says_what_is_omi
     assert labels[0] == "A"
     assert labels[1].endswith("(1 omitted)")
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # best at the top
-    assert "9 tasks on 8 graphs" in axes.get_title(loc="left")
+    assert "9 tasks on 8 graphs" in texts(axes.figure)[-1]
 
 
 def test_a_clique_with_a_gap_never_joins_the_model_between():
@@ -218,23 +218,6 @@ def test_a_clique_with_a_gap_never_joins_the_model_between():
     thick = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 3.2]
     assert len(thick) == 2
     assert max(x[1] - x[0] for x in thick) < 10
-
-
-def test_a_figure_that_leaves_rows_out_says_so(build, tmp_path, monkeypatch):
-    drawn = []
-
-    def keep(figure, **_):
-        drawn.append(figure.get_supxlabel())
-        return {}
-
-    monkeypatch.setattr(write, "figure_files", keep)
-    report = build({f"t{i}": {m: 0.1 * j for j, m in enumerate("ABCDEFGHI")} for i in range(5)}, sd=0.01)
-    names = [plan.name for plan in write.figure_plans(report.analysis)]
-    write.write_figures(report.analysis, tmp_path)
-    said = dict(zip(names, drawn, strict=True))
-    assert said["pairwise_matrix"].endswith("\nThe first 4 of 5 tasks; the tables hold all.")
-    assert said["pairwise_list"] == "The first 48 of 180 comparisons; the tables hold all."
-    assert said["dots"] == ""
 
 
 def test_models_that_nothing_varies_have_no_p():

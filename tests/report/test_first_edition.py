@@ -50,6 +50,12 @@ source, out = sys.argv[1:]
 for command in (
     ["report", source, "--out", out + "/report"],
     ["compare", source, source],
+    ["compare", source, source, "--fail-if-worse"],
+    ["baseline", source, "--out", out + "/baseline.json"],
+    ["report", out + "/wide.csv", "--metric", "acc", "--no-figures"],
+    ["export", "every-eval-ever", source, "--out", out + "/eee"],
+    ["export", "croissant", "cora", "--out", out + "/croissant"],
+    ["guide"],
     ["merge", source, "--out", out + "/merged"],
     ["leaderboard", source, "--out", out + "/site"],
     ["plan", "--effect", "0.01", "--from", source],
@@ -60,6 +66,7 @@ for command in (
 
 def test_commands_that_read_scores_need_no_torch(tmp_path):
     source = str(HERE / "results.json")
+    (tmp_path / "wide.csv").write_text("seed,GCN,MLP\n0,0.8,0.5\n1,0.9,0.6\n")
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS, source, str(tmp_path)], capture_output=True, text=True, check=False
     )

@@ -96,3 +96,17 @@ def test_a_file_is_recognised_by_its_columns(tmp_path):
 def test_what_is_wrong_is_one_sentence(change, words):
     with pytest.raises(DataError, match=words):
         BenchmarkReport.from_predictions(change(table()))
+
+
+def test_a_written_folder_says_the_same_when_it_is_read_again(tmp_path):
+    """Also one that is written from another folder: what cells predicted goes with them."""
+    report = BenchmarkReport.from_predictions(table(), replication="resplit")
+    said = [(v.about, v.text) for v in report.verdicts()]
+    asked = [(c.evidence.method, c.evidence.p) for p in report.comparisons() for c in p.claims]
+    assert any("crossed" in method and p < 1 for method, p in asked)
+    source = report
+    for name in ("one", "two"):
+        source.write(tmp_path / name, figures=False)
+        source = BenchmarkReport.from_json(tmp_path / name / "results.json")
+        assert [(c.evidence.method, c.evidence.p) for p in source.comparisons() for c in p.claims] == asked
+        assert [(v.about, v.text) for v in source.verdicts()] == said

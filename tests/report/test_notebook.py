@@ -21,7 +21,7 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.seen.add(tag)
         assert not any(name.startswith("on") for name, _ in attrs)
-        if tag not in ("br", "meta"):
+        if tag not in ("br", "wbr", "meta"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
@@ -65,7 +65,7 @@ def test_verdicts_show_alone_and_together(evil):
     assert all(verdict.text.split("<")[0][:30] in page.text for verdict in verdicts[:1])
     assert page.text.count("Holm over") == sum("Holm over" in verdict.basis for verdict in verdicts)
     assert "table" not in page.seen
-    assert str(verdicts).count("\n") == len(verdicts) - 1
+    assert str(verdicts).count("\n  - ") == len(verdicts)
     assert isinstance(verdicts, tuple)
     assert "onerror" in shown(next(verdict for verdict in verdicts if verdict.about == EVIL)).text
 
@@ -82,3 +82,24 @@ def test_grid_table_section_and_comparison(evil):
     page = shown(compare_reports(evil, evil))
     assert "identical" in page.text
     assert page.text.count("test_acc") == 6
+
+
+def test_suites_cards_and_recommendations_have_views():
+    from dataclasses import replace
+
+    import networkx as nx
+
+    from graphnetz.datasets import CARDS, SUITES
+    from graphnetz.records import Suite
+    from graphnetz.records.task import Task
+    from graphnetz.selection import recommend
+
+    page = shown(SUITES["quick"])
+    assert all(task.name in page.text for task in SUITES["quick"]())
+    assert "onerror" in shown(Suite(EVIL, lambda: [Task(EVIL, "node_cls", print)], citation=EVIL)).text
+    page = shown(replace(CARDS["cora"], title=EVIL, notes=(BIDI, EVIL)))
+    assert "node_cls" in page.text
+    assert "onerror" in page.text
+    found = recommend(nx.karate_club_graph(), "link_pred", top=3)
+    page = shown(found)
+    assert all(choice.name in page.text for choice in found.choices)

@@ -266,23 +266,26 @@ def plain(cell):
 
 def say_page(facts, report, files):
     page = files["report.html"]
-    table = page.split('<table class="summary')[1].split("</table>")[0]
-    rows = table.split('<tr><th scope="row">')[1:]
-    pattern = re.compile(r'<td class="n (\w*)"(?: data-v="[^"]*" title="([^"]*)")?>(.*?)</td>', re.S)
+    table = page.split('<table class="heat')[1].split("</table>")[0]
+    order = [int(i) for i in re.findall(r'<th scope="col" class="n" data-m="(\d+)"', table)]
+    models = [report.scores.models[i] for i in order]
+    rows = table.split("<tr data-t=")[1:]
+    pattern = re.compile(r'<td class="n ([\w ]*)" data-m="\d+"(?: data-v="[^"]*" title="([^"]*)")?>(.*?)</td>', re.S)
     for row, text in zip(report.grid().rows, rows, strict=True):
-        cells = pattern.findall(text)
-        say_marks(facts, "page", row.task, {m: c[0] for m, c in zip(report.scores.models, cells, strict=True)})
-        for model, (_, title, inner) in zip(report.scores.models, cells, strict=True):
-            shown = re.sub(r"<span class=\"mark\".*?</span>|<[^>]+>", "", inner, flags=re.S).strip()
-            facts.say("page", ("cell", row.task, model), without_seeds(shown))
+        cells = [(mark.split()[-1] if mark.split()[1:] else "", *rest) for mark, *rest in pattern.findall(text)]
+        say_marks(facts, "page", row.task, {m: c[0] for m, c in zip(models, cells, strict=True)})
+        for model, (_, title, inner) in zip(models, cells, strict=True):
+            shown = re.sub(r'<span class="(?:mark|lost)".*?</span>|<[^>]+>', "", inner, flags=re.S).strip()
+            facts.say("page", ("cell", row.task, model), shown)
             if title:
                 span, n = re.match(r"(\[.*?\]), (\d+) seed", title).groups()
                 facts.say("page", ("n", row.task, model), int(n))
                 facts.say("page", ("span", row.task, model), span)
+    say_cards(facts, report, page)
     cells = [
         re.findall(r'<td(?: class="([^"]*)")?(?: title="[^"]*")?>(.*?)</td>', line, re.S)
         for part in page.split('<table class="pairs sortable">')[1:]
-        for line in re.findall(r"<tr><td>.*?</tr>", part.split("</table>")[0], re.S)
+        for line in re.findall(r'<tr data-two="[\d ]+"><td>.*?</tr>', part.split("</table>")[0], re.S)
     ]
     for pair, row in zip(report.comparisons(), cells, strict=True):
         key = (pair.task, pair.a, pair.b)
@@ -297,11 +300,47 @@ def say_page(facts, report, files):
             facts.say("page", (f"{test} significant", *key), "best" in cell[0])
     shown = page.split('id="failures"')[1].split("</table>")[0].count("<tr><td>") if 'id="failures"' in page else 0
     facts.say("page", ("failures",), shown)
-    said = re.search(r"<dt>Cells</dt><dd>\d+ finished(?:, (\d+) failed)?", page)[1]
+    said = re.search(r"<dt>Cells</dt><dd>[\d,]+ finished(?:, (\d+) failed)?", page)[1]
     facts.say("page, head", ("failures",), int(said or 0))
-    texts = page.split('<ul class="verdicts">')[1].split("</ul>")[0]
-    found = re.findall(r'</p><p>(.*?)</p>(?:<p class="basis">|</li>)', texts, re.S)
-    facts.say("page", ("verdicts",), [html.unescape(text) for text in found])
+    lists = [part.split("</ul>")[0] for part in page.split('<ul class="verdicts">')[1:]]
+    found = [text for part in lists for text in re.findall(r'</p><p>(.*?)</p>(?:<p class="basis">|</li>)', part, re.S)]
+    facts.say("page", ("verdicts, sorted",), sorted(html.unescape(text) for text in found))
+    facts.say("report", ("verdicts, sorted",), sorted(escape.clean(v.text) for v in report.verdicts()))
+
+
+def say_cards(facts, report, page):
+    """The numbers in letters beside every forest, and its dots."""
+    cards = page.split('<article class="card"')[1:]
+    for row, card in zip(report.grid().rows, cards, strict=True):
+        for line in re.findall(r'<tr class="c\d+" data-m="\d+">.*?</tr>', card, re.S):
+            model = report.scores.models[int(re.search(r'data-m="(\d+)"', line)[1])]
+            words = re.sub(r'<span class="(?:mark|lost)".*?</span>|<[^>]+>', "", line.split('<td class="n">')[1])
+            facts.say("card", ("cell", row.task, model), words.strip())
+            aside = line.count('class="m d hollow"')
+            facts.say("card", ("n", row.task, model), line.count('class="m d"') + aside)
+
+
+def say_headline(facts, report):
+    """The three sentences count what tables say."""
+    found, pairs = report.analysis.headline, report.comparisons()
+    shown = re.match(r"([\d,]+) of ([\d,]+) comparisons? shows? a difference", found.reaches.text)
+    only = found.reaches.text.startswith("The only comparison shows a difference")
+    facts.say("headline", ("shown",), int(shown[1].replace(",", "")) if shown else int(only))
+    facts.say("comparisons", ("shown",), sum(pair.different for pair in pairs))
+    failed = re.search(r"([\d,]+) of [\d,]+ runs? failed", found.distrust.text)
+    facts.say("headline", ("failures",), int(failed[1]) if failed else 0)
+    sets = report.analysis.rank_sets
+    alone = bool(sets.models) and sets.n_tasks > 1 and not sets.reason and sets.high[0] == 1
+    if len(report.scores.tasks) > 1:
+        facts.say("places", ("alone",), alone)
+        facts.say("headline", ("alone",), "first alone" in found.leads.text)
+    for task, line in found.lines.items():
+        place = report.analysis.standings[task]
+        others = len(report.scores.present(task)) - 1
+        facts.say("standings", ("clear", task), bool(place and place.worse and len(place.worse) == others))
+        facts.say("headline", ("clear", task), line.level == "different")
+        if place:
+            assert shorten(place.best, 24) in line.text
 
 
 def say_records(facts, report):
@@ -403,6 +442,7 @@ def contradictions(index):
     say_markdown(facts, report, files)
     say_json(facts, report, files, again_too=index % 4 == 0)
     say_page(facts, report, files)
+    say_headline(facts, report)
     say_records(facts, report)
     say_sentences(facts, report)
     out = [f"table {index}: {text}" for text in facts.contradictions()]
@@ -435,11 +475,13 @@ def test_figures_draw_what_the_tables_say(index):
     report = random_report(index)
     pairs = report.comparisons()
     assert pairs
-    _, axes = plots.draw_pairwise_list(pairs)
+    _, found = plots.draw_pairwise_list(pairs)
+    axes = np.ravel(found)  # one per task, because metrics share no axis
     hits = sum(pair.different for pair in pairs)
-    filled = [line for line in axes.get_lines() if line.get_marker() == "o" and line.get_markerfacecolor() != "white"]
+    lines = (line for one in axes for line in one.get_lines())
+    filled = [line for line in lines if line.get_marker() == "o" and line.get_markerfacecolor() != "white"]
     assert sum(len(line.get_xdata()) for line in filled) == hits
-    words = [text.get_text() for text in axes.texts]
+    words = [text.get_text() for one in axes for text in one.texts]
     shown = (pair.p_words if pair.decided_by == "deterministic" else f"p = {pair.p_words}" for pair in pairs)
     assert words == [f"{p}{f' · {pair.reach}' if pair.reach else ''}" for p, pair in zip(shown, pairs, strict=True)]
 

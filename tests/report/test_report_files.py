@@ -22,18 +22,9 @@ FILES = {
     "results.tex", "pairwise.tex", "report.html", "digest.json",
 }  # fmt: skip
 FIGURES = (
-    "dashboard",
-    "bars",
-    "forest",
-    "pairwise_matrix",
-    "pairwise_list",
-    "critical_difference",
-    "learning_curves",
-    "rank_sets",
-    "dots",
-    "components",
-    "profiles",
-)
+    "dashboard", "bars", "forest", "pairwise_matrix", "pairwise_list", "critical_difference", "learning_curves",
+    "rank_sets", "dots", "profiles", "win_rates", "pareto",
+)  # fmt: skip
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>",
     "=cmd()",
@@ -257,7 +248,7 @@ def test_the_command_is_told_what_a_seed_varies(tmp_path, capsys):
     assert run_app(["report", str(path), "--no-figures", "--replication", "resplit", "--json"]) == 0
     assert {task["replication"] for task in json.loads(capsys.readouterr().out)["tasks"]} == {"resplit"}
     assert run_app(["report", str(tmp_path / "scores"), "--replication", "resplit"]) == 2
-    assert "is for a CSV" in capsys.readouterr().err
+    assert "is for tables" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", REPLICATIONS)

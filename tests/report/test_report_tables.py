@@ -273,3 +273,10 @@ def test_intervals_of_a_run_that_chose_its_seeds_are_called_repeated(build):
     stopped = replace(report.analysis, facts=facts).grid
     assert "(Student's t, repeated: it holds however often one looked) over 5 seeds" in stopped.words
     assert stopped.rows[0].cells[0].half > report.grid().rows[0].cells[0].half
+
+
+def test_a_summary_with_failures_stays_on_lines_of_eighty_columns(mixed):
+    lines = repr(mixed.summary()).splitlines()
+    assert any("failed on 1 seed" in line for line in lines)
+    assert max(map(len, lines[:-1])) <= 80
+    assert sum("GIN" in line for line in lines) == 1  # a row is a line

@@ -113,10 +113,13 @@ def test_across_tasks(build):
     assert "resampled" not in text  # a share of resampled lists is no probability of being best
     few = build({f"t{i}": means["t0"] for i in range(5)}, sd=0.001).verdict()
     assert "A, B and C are not shown behind any model" in few
-    assert "5 independent tasks cannot show an order at 0.05" in few
+    assert "5 independent tasks cannot show a place at 0.05" in few
     assert "A ranks better than C, D and E" in text
     same = build({f"t{i}": {"A": 0.8, "B": 0.8} for i in range(3)})
     assert "are not shown to differ (Friedman (permutation)" in same.verdict()
+    level = build({"x": {"A": 0.9, "B": 0.5}, "y": {"A": 0.5, "B": 0.9}}, sd=0.001)
+    assert "A and B share the best one, 1.50." in level.verdict()
+    assert level.analysis.headline.leads.text.startswith("Both models share the mean rank 1.50")
     assert "needs at least 2 tasks" in build({"t": {"A": 0.8, "B": 0.8}}).verdict()
 
 
@@ -129,7 +132,7 @@ def test_dependent_blocks_are_flagged(build):
 
 def test_models_left_out_and_failures_are_named(mixed):
     text = mixed.verdict()
-    assert "Not ranked, because missing on some task: GIN" in text
+    assert "Not ranked, because missing on some task or on the seeds that others share: GIN" in text
     assert "1 cell failed" in text
 
 

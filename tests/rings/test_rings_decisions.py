@@ -204,6 +204,14 @@ def test_errors_count_downwards_and_need_a_margin():
     assert outcomes(runs, "mae", margin=0.02)["features"] == "uninformative"
 
 
+def test_without_a_margin_the_original_is_called_worse():
+    """It was printed as "less than 0 better"."""
+    runs = {"o": [0.51, 0.52, 0.5] * 4, "eg": [0.3, 0.33, 0.31] * 4}
+    assert "the original is worse than eg (-0." in decide_modes(runs, "mae", rule=Rule())["structure"].sentence
+    backwards = {"o": runs["eg"], "eg": runs["o"]}
+    assert "the original is not even 0.02 better than eg (-0." in decide_modes(backwards, "acc")["structure"].sentence
+
+
 def test_runs_of_one_split_are_one_unit():
     runs = shifted({"eg": 0.02}, n=40)
     alone = decide_modes(runs, "acc", rule=Rule(margin=0.0))["structure"]

@@ -1,5 +1,6 @@
 """From cells to a verdict: judging known cells, a small run through the engine, figures, the paper's scores."""
 
+import dataclasses
 import json
 import math
 
@@ -15,7 +16,16 @@ from graphnetz.papers.rings import JUDGEMENTS, paper_name
 from graphnetz.records import CellResult, Predictions, Section, Task
 from graphnetz.report.plots import draw_figure
 from graphnetz.report.sections import read_sections
-from graphnetz.rings import PRESETS, Tuning, compare_judgement, compare_paper, evaluate, profile, published_scores
+from graphnetz.rings import (
+    PRESETS,
+    Tuning,
+    compare_judgement,
+    compare_paper,
+    evaluate,
+    perturb_task,
+    profile,
+    published_scores,
+)
 from graphnetz.rings import figures as figs
 from graphnetz.rings.evaluate import run_looks
 from graphnetz.rings.judge import judge, mode_scores
@@ -144,7 +154,7 @@ def drawn_width(figure):
 
 
 def test_figures_of_the_paper_show_the_numbers(evaluation):
-    bars = figs.performance_bars(evaluation, "acc", untrained=0.4)
+    bars = figs.performance_bars(dataclasses.replace(evaluation, untrained={"acc": 0.4}), "acc")
     assert bars.data["lines"]["untrained"] == 0.4
     low, mean, high = (bars.data[key] for key in ("low", "values", "high"))
     assert mean[bars.data["labels"].index("o")] == pytest.approx(0.92, abs=0.005)
@@ -243,6 +253,16 @@ def test_through_the_engine(tmp_path):
     assert result.agreement is not None
     assert set(result.agreement.names) == {"o/GCN", "eg/GCN", "rf/GCN"}
     assert result.to_section().extra["provisional"]
+    # Untrained: as many epochs with such steps as one likes leave a network of no batch norms where it was.
+    asleep = {"lr": 1e-30, "weight_decay": 0.0, "selection": "last", "edge_attributes": False, "batch_size": 16}
+    original = perturb_task(dataclasses.replace(task, metric="auc"), "o", test_share=0.2)
+    longer = run_benchmark(
+        tasks=[original], models=["GCN"], seeds=2, epochs=3, hidden_channels=8, protocol=asleep, backend="serial",
+        verbose=False,
+    )  # fmt: skip
+    for metric in ("acc", "auc"):
+        mean = np.mean([item.metrics[f"test_{metric}"] for item in longer.results])
+        assert result.untrained[metric] == pytest.approx(mean, abs=1e-12)
     again = evaluate(task, modes=("o", "eg", "rf"), out=tmp_path, **options)
     assert again.scores == result.scores
     assert again.relations == result.relations

@@ -9,8 +9,9 @@ from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
 from graphnetz.benchmark import get_split, run_benchmark
+from graphnetz.datasets.custom import HeldDataset
 from graphnetz.engine.identity.code import code_hash
-from graphnetz.records import Task
+from graphnetz.records import GraphList, Task
 from graphnetz.rings import PERTURBATIONS, evaluate, perturb_split, perturb_task, perturbation
 from graphnetz.tasktypes import TASK_TYPES
 
@@ -234,11 +235,35 @@ def test_node_level_tasks_keep_labels_and_masks():
     assert set(result.separability) == {"acc", "auc"}
 
 
-def test_large_graphs_leave_out_what_does_not_fit():
-    from graphnetz.rings.evaluate import _default_modes
+@pytest.mark.parametrize("wrap", [lambda data: data, lambda data: [data], lambda data: GraphList([data])])
+def test_one_graph_is_never_split_by_graphs(wrap):
+    """Datasets of the catalogue are lists of one graph: ``graphnetz rings cornell`` asked for three graphs to split."""
+    rng = np.random.default_rng(0)
+    edges = torch.from_numpy(rng.integers(0, 30, (2, 90)))
+    data = Data(x=torch.eye(30), y=torch.arange(30) % 3, edge_index=edges)
+    for part, name in enumerate(("train_mask", "val_mask", "test_mask")):
+        data[name] = torch.arange(30) // 10 == part
+    settings = {"epochs": 2, "runs": 2, "search": {}, "protocol": {"hidden_channels": 8}}
+    found = evaluate(
+        Task("nodes", "node_cls", HeldDataset(wrap(data))), models=("GCN",), modes=("o", "eg", "rf"), tuning=settings,
+        backend="serial", verbose=False,
+    )  # fmt: skip
+    assert found.verdict == "undecided" or found.provisional
 
-    assert _default_modes(None)[0] == ("o", "eg", "cg", "rg", "cf", "rf")
-    modes, notes = _default_modes(Data(num_nodes=9000))
+
+def test_large_graphs_leave_out_what_does_not_fit():
+    from graphnetz.rings.evaluate import _default_modes, measured_codes
+
+    small, large = [Data(num_nodes=30)] * 200, [Data(num_nodes=9000)]
+    assert _default_modes(small) == (("o", "eg", "cg", "rg", "cf", "rf"), ())
+    modes, notes = _default_modes(large)
     assert modes == ("o", "eg", "rg", "rf")
     assert "80,991,000 arcs" in notes[0]
     assert "modes=" in notes[1]
+    many, said = _default_modes([Data(num_nodes=284)] * 1177 + [Data(num_nodes=5748)])  # the sizes of DD
+    assert many == ("o", "eg", "rg", "rf")
+    assert "1178 graphs, the largest of 5748 nodes" in said[0]
+    assert measured_codes(small, ("o", "rf")) == (("o", "rf", "ef", "eg"), ())
+    codes, (why,) = measured_codes(large, ("o", "rg", "rf"))
+    assert codes == ("o", "ef", "eg")  # diversity needs no more
+    assert "rg and rf" in why

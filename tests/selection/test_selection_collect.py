@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -71,6 +72,16 @@ def test_splits_are_disjoint_kept_and_of_the_published_shares(tmp_path):
     assert file.stat().st_mtime_ns == stamp
     for key, value in kept.items():
         np.testing.assert_array_equal(value, again[key])
+
+
+def test_no_kept_split_stands_for_an_edited_graph(tmp_path):
+    """It was kept by the graph's name: an edited file of that name was measured on the old edges."""
+    first = as_graph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)], name="mine")
+    second = as_graph([(0, 2), (2, 4), (4, 1), (1, 3), (3, 5), (5, 0)], name="mine")
+    for graph in (first, second):
+        kept = stored_split(graph, "link_pred", tmp_path)
+        held = [tuple(pair) for part in ("train", "val", "test") for pair in kept[part].tolist()]
+        assert sorted(held) == sorted(map(tuple, graph.edges.tolist()))
 
 
 def test_training_data_hold_no_answers():
@@ -167,17 +178,22 @@ def own_bank(tmp_path_factory):
 
 
 def test_verifying_trains_and_adds_to_the_bank(own_bank, tmp_path):
-    from graphnetz.selection.verify import verify
+    from graphnetz.selection.verify import remember, verify
 
     graph = SMALL.build()
     result = recommend(graph, "link_pred", top=2, bank=PerformanceBank.load(own_bank))
     kept = tmp_path / "mine.npz"
-    rows = verify(result, 2, seeds=(0, 1), epochs=5, workers=1, keep=kept)
-    assert set(rows) == {choice.name for choice in result.choices}
-    assert all(0 < row["mean"] <= 1 and row["seeds"] == 2 for row in rows.values())
+    race = verify(result, 2, seeds=(0, 1), epochs=5, workers=1)
+    assert {row.name for row in race.measured} == {choice.name for choice in result.choices}
+    assert all(0 < row.mean <= 1 and row.splits == 2 and row.half >= 0 for row in race.measured)
+    remember(race, result, kept)
     bank = PerformanceBank.load(kept)
     assert len(bank) == 4
     assert {r.seed for r in bank.records} == {0, 1}
+    namesake = replace(GraphSpec("block_model", SMALL.params, 9).build(), name=graph.name)
+    again = recommend(namesake, "link_pred", top=2, bank=PerformanceBank.load(own_bank))
+    remember(verify(again, 1, seeds=(0,), epochs=2, workers=1), again, kept)
+    assert len(PerformanceBank.load(kept).graphs) == 2  # two graphs called alike do not overwrite each other
     with pytest.raises(UsageError, match="cannot be verified"):
         verify(result, 9)
 
@@ -221,8 +237,9 @@ def test_command_recommends_as_json_and_text(own_bank, tmp_path, capsys):
     assert got["choices"][0]["low"] <= got["choices"][0]["score"] <= got["choices"][0]["high"]
     assert run_app(["select", str(file), "--bank", str(own_bank), "--top", "2"]) == 0
     text = capsys.readouterr().out
-    assert got["choices"][0]["name"] in text
-    assert "Resembles (distance" in text
+    assert f"1. {got['choices'][0]['name'].split('-')[0]}" in text
+    assert "Try these two; the first is expected within" in text
+    assert "Known graphs it resembles most" in text
     assert run_app(["select", str(file), "--bank", str(own_bank), "--code"]) == 0
     assert "import" in capsys.readouterr().out
     assert run_app(["select", "features", str(file), "--set", "compact", "--json"]) == 0
@@ -275,8 +292,29 @@ def test_own_graphs_with_classes_are_measured_for_both_tasks(tmp_path, capsys):
         own_graphs([edges], [classes, classes])
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.csv").write_text(edges.read_text())
-    with pytest.raises(UsageError, match="called 'mine'"):
+    with pytest.raises(UsageError, match="Two files hold the same graph, 'mine-"):
         own_graphs([edges, tmp_path / "other" / "mine.csv"])
+    (tmp_path / "other" / "mine.csv").write_text("0,1\n1,2\n")
+    first, second = own_graphs([edges, tmp_path / "other" / "mine.csv"])
+    assert first.name != second.name
+
+
+def test_the_same_edges_are_split_alike_whatever_their_file_is_called():
+    """The file name seeded the split: .806 or .859 for the same graph."""
+    pairs = nx.gnm_random_graph(60, 200, seed=1)
+    one, two = as_graph(pairs, name="edges"), as_graph(pairs, name="other")
+    for task_type in ("link_pred", "node_cls"):
+        a, b = (stored_split(graph, task_type, None, 3) for graph in (one, two))
+        for part in a:
+            np.testing.assert_array_equal(a[part], b[part])
+    assert not np.array_equal(edge_split(one, 0)["test"], edge_split(one, 1)["test"])
+
+
+def test_seeds_of_a_measured_task_are_splits():
+    task = measured_task(SMALL.build(), "node_cls")
+    first, again, second = (task.loader(None, seed=seed).test_mask for seed in (0, 0, 1))
+    assert bool((first == again).all())
+    assert not bool((first == second).all())
 
 
 def test_recommending_never_imports_torch(own_bank):
@@ -284,7 +322,7 @@ def test_recommending_never_imports_torch(own_bank):
     script = (
         "import sys; from graphnetz.cli.app import run_app; "
         f"code = run_app(['select', '--bank', {str(own_bank)!r}]); "
-        "heavy = {'torch', 'torch_geometric', 'pandas', 'matplotlib'} & set(sys.modules); "
+        "heavy = {'torch', 'torch_geometric', 'matplotlib'} & set(sys.modules); "
         "assert code == 0 and not heavy, (code, heavy)"
     )
     env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}

@@ -173,7 +173,7 @@ def test_walks_follow_edges_and_the_bias():
 @pytest.mark.parametrize("name", ["Node2Vec", "SpectralEmbedding", "GraRep", "DGI", "stack.GCN", "ChebNet"])
 def test_groups_are_found_without_features_that_help(name):
     """Two well separated groups: labels of held-out nodes and links are predicted far above chance."""
-    from graphnetz.engine.worker import train_once
+    from graphnetz.engine.fitting import train_once
 
     _, data = two_groups(120, labels=True)
     data.x = torch.arange(120)[:, None]  # no features: encoders learn a vector per node
@@ -235,7 +235,7 @@ def test_enclosing_subgraphs_equal_brute_force(seed):
 @pytest.mark.parametrize("conv", ["GCN", "SAGE", "GAT"])
 def test_seal_learns_triangles(conv):
     """Links that close triangles are told from pairs that do not."""
-    from graphnetz.engine.worker import train_once
+    from graphnetz.engine.fitting import train_once
 
     graph = nx.connected_caveman_graph(20, 6)
     edges = torch.tensor(list(graph.edges())).T

@@ -17,12 +17,13 @@ def table(seed=0, rows=6, n=80, row=0.2, example=1.0, rest=0.5):
     return rng.normal(0, row, (rows, 1)) + rng.normal(0, example, n) + rng.normal(0, rest, (rows, n))
 
 
-def test_balanced_table_agrees_with_the_two_way_anova_of_statsmodels():
+@pytest.mark.parametrize("n", [80, 2])
+def test_balanced_table_agrees_with_the_two_way_anova_of_statsmodels(n):
     from statsmodels.formula.api import ols
     from statsmodels.stats.anova import anova_lm
 
-    d = table()
-    rows, n = d.shape
+    d = table(n=n, example=1.0 if n > 2 else 5.0)
+    rows = len(d)
     frame = pd.DataFrame({"y": d.ravel(), "s": np.repeat(np.arange(rows), n), "e": np.tile(np.arange(n), rows)})
     squares = anova_lm(ols("y ~ C(s) + C(e)", frame).fit())["mean_sq"]
     of_row, of_example, rest = squares["C(s)"], squares["C(e)"], squares["Residual"]

@@ -135,3 +135,11 @@ def test_published_without_spread_cannot_be_judged():
     assert welch_interval(0.8, 0.0, 10, 0.8, 0.0, 10).verdict == "compatible"
     with pytest.raises(UsageError, match="negative"):
         welch_interval(0.8, -0.1, 10, 0.8, 0.1, 10)
+
+
+def test_an_interval_that_ends_at_zero_holds_it():
+    half = welch_interval(0.0, 1.0, 10, 0.0, 1.0, 10, wide=9.0).high
+    for mean, end in ((half, "low"), (-half, "high")):
+        found = welch_interval(mean, 1.0, 10, 0.0, 1.0, 10, wide=9.0)
+        assert getattr(found, end) == 0.0
+        assert found.verdict == "compatible"

@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import special, stats
 
 from calibration.simulate import monte_carlo_error
 from calibration.simulate_sequential import NOISE, look_p, peeking_rates, sequential_rates
 from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz.records.seed_rule import SeedRule
 from graphnetz.stats import SPENDING, adjust, decide, nominal_levels, paired_test, repeated_interval, tost
+from graphnetz.stats._common import RELATIVE_TOLERANCE
 from graphnetz.stats.boundaries import _beta_nodes, look_levels, unit_means
 from graphnetz.stats.repeated import repeated_p
-from graphnetz.stats.sequential import level_table, step_down
+from graphnetz.stats.sequential import level_table, step_down, t_p
 
 LOOKS = (5, 10, 15, 20, 25, 30)
 
@@ -63,12 +64,11 @@ def test_textbook_bounds_would_not_hold_for_t_statistics():
     assert np.any(as_z, axis=0).mean() > 0.1  # z-bounds on t statistics
 
 
-def test_quadrature_has_the_moments_of_the_beta_law():
-    for a, b in ((2.5, 2.5), (15.0, 1.0), (1.5, 1.0), (2000.0, 1000.0)):
-        w, weights = _beta_nodes(a, b, 16)
-        assert weights.sum() == pytest.approx(1.0)
-        assert weights @ w == pytest.approx(a / (a + b))
-        assert weights @ (w - a / (a + b)) ** 2 == pytest.approx(a * b / ((a + b) ** 2 * (a + b + 1)))
+@pytest.mark.parametrize(("a", "b"), [(2.5, 2.5), (15.0, 1.0), (1.5, 1.0), (2000.0, 1000.0), (0.5, 3.0), (7.0, 0.5)])
+def test_quadrature_has_all_moments_of_the_beta_law_that_a_gauss_rule_has(a, b):
+    nodes, weights = _beta_nodes(a, b, 6)
+    moments = [float(weights @ nodes**k) for k in range(12)]
+    assert moments == pytest.approx([1.0, *(float(stats.beta(a, b).moment(k)) for k in range(1, 12))], rel=1e-9)
 
 
 @pytest.mark.parametrize("name", list(SPENDING))
@@ -293,3 +293,9 @@ def test_more_seeds_on_the_same_folds_do_not_decide_what_the_folds_leave_open():
     assert paired_test(d, 0 * d).p < 0.05  # seeds counted as folds
     item = decide([d], looks=AUTO.looks_of(5), spending="pocock", splits=5).comparisons[0]
     assert item.decision == "undecided"
+
+
+def test_two_differences_have_a_test_and_equal_ones_count_as_zero_up_to_the_tolerance():
+    assert t_p([1.0, 2.5]) == pytest.approx(stats.ttest_1samp([1.0, 2.5], 0.0).pvalue)
+    assert t_p([RELATIVE_TOLERANCE] * 4) == 1.0
+    assert t_p([1.5 * RELATIVE_TOLERANCE] * 4) == 2 / 2**4

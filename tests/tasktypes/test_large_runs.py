@@ -15,6 +15,7 @@ from graphnetz.cli.app import run_app
 from graphnetz.datasets import task_from_dataset
 from graphnetz.engine.config import load_config
 from graphnetz.engine.cost import footprint
+from graphnetz.engine.cost.alive import Alive
 from graphnetz.engine.identity.keys import content_key
 from graphnetz.engine.plan import GraphSize
 from graphnetz.models import MODELS
@@ -36,7 +37,7 @@ def test_keys_of_whole_graph_cells_do_not_know_sampling():
     before = {
         "optimiser": "adam", "lr": 0.01, "weight_decay": 0.0, "epochs": 100, "hidden_channels": 64, "batch_size": 32,
         "selection": "last", "patience": None, "schedule": None, "clip": None, "budget": None, "eval_every": 1,
-        "edge_attributes": True, "threads": 1, "dtype": "float32", "device": "cpu",
+        "edge_attributes": False, "threads": 1, "dtype": "float32", "device": "cpu",
     }  # fmt: skip
     plain, sampled = Protocol(), Protocol(**SAMPLING)
     assert content_key(protocol=plain.as_dict(), **facts) == content_key(protocol=before, **facts)
@@ -172,7 +173,7 @@ def test_the_estimate_sees_a_square_of_the_nodes():
 
 
 def test_counting_tensors_that_are_alive():
-    with footprint._Alive() as alive:
+    with Alive() as alive:
         kept = torch.zeros(1000)
         for _ in range(5):
             passing = kept + 1.0
@@ -211,3 +212,14 @@ def test_large_block_models_are_what_they_claim():
     assert torch.bincount(data.y).tolist() == [1000, 1000, 1000]
     assert (data.train_mask.int() + data.val_mask.int() + data.test_mask.int() == 1).all()
     assert torch.equal(large_sbm(3, num_nodes=300).x, large_sbm(3, num_nodes=300).x)
+
+
+def test_attention_is_charged_for_the_holes_between_its_arrays() -> None:
+    """Rows per arc beside rows per node leave holes; rows of one kind alone do not."""
+    size, bytes_of = GraphSize(50_000, 1_000_000, 32), np.array([0.0, 10_000.0, 0.0, 200.0])
+    peaks = [float(bytes_of @ [1, n, n**2, m]) for n, m in footprint._PROBES]
+    alive = bytes_of @ [1, size.nodes, 0, size.arcs]
+    extra = footprint.resident(peaks, size) - footprint.extrapolate(peaks, size)
+    assert extra == pytest.approx((footprint.HOLES - 1) * alive)
+    plain = [10_000.0 * n for n, _ in footprint._PROBES]
+    assert footprint.resident(plain, size) == footprint.extrapolate(plain, size)

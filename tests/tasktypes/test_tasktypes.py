@@ -379,3 +379,14 @@ def test_edge_head_is_a_perceptron_of_both_ends_side_by_side(edge_dim):
         *(torch.autograd.grad((y * weight).sum(), [x, *head.parameters()]) for y in (found, expected)), strict=True
     ):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_graphs_with_other_columns_than_the_first_are_named():
+    made = graphs.rings_and_stars()
+    made[3].x = made[3].x[:, :2]
+    with pytest.raises(DataError, match="Graph 3 has 2 node features and graph 0 has 3"):
+        TASK_TYPES["graph_cls"].split(made, 0)
+    made[3].x = None  # as wide as what is made of degrees, and yet not the same columns
+    made[3].num_nodes = 7
+    with pytest.raises(DataError, match="Graph 3 has no node features and graph 0 has 3"):
+        TASK_TYPES["graph_cls"].split(made, 0)

@@ -54,12 +54,34 @@ def _likeness(given: str, known: str) -> tuple[float, int]:
     return difflib.SequenceMatcher(None, known, given).ratio(), alike
 
 
+MOST_LISTED = 24
+"""Names up to which an error lists all that are known; of more it names the nearest three."""
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Build the error for a failed look-up, with the closest known name when there is one."""
     names = sorted(known)
     close = difflib.get_close_matches(str(name), names, n=5)
     # Among equally close names the one that begins alike: people mistype the end of a name, not its start.
     close.sort(key=lambda other: _likeness(str(name), other), reverse=True)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    listing = ", ".join(names) if names else "none"
-    return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {listing}.")
+    if len(names) <= MOST_LISTED:
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+    nearest = close[:3] or [other for other in names if other[:1].lower() == str(name)[:1].lower()][:3] or names[:3]
+    *rest, last = map(repr, nearest)
+    listed = f"{', '.join(rest)} or {last}" if rest else last
+    hint = f"Did you mean {listed}?" if close else f"Among {len(names)} known names: {listed}."
+    return UnknownNameError(f"Unknown {kind} {name!r}. {hint} 'graphnetz list' shows what there is.")
+
+
+def want_of_memory(error: BaseException) -> bool:
+    """Whether an error is of memory that ran out, which Python's locks, its threads and OpenSSL call otherwise.
+
+    Examples
+    --------
+    >>> want_of_memory(RuntimeError("can't allocate read lock")), want_of_memory(RuntimeError("something else"))
+    (True, False)
+    """
+    if isinstance(error, RuntimeError):
+        return str(error).startswith(("can't allocate", "can't start new thread"))
+    return isinstance(error, MemoryError) or "[digital envelope routines]" in str(error)

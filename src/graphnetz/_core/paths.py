@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from graphnetz._core.errors import StoreError, UsageError
+from graphnetz._core.errors import StoreError, UsageError, want_of_memory
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
 
@@ -79,22 +79,14 @@ def refuse_links(folder: str | Path) -> None:
         ...
     graphnetz._core.errors.StoreError: ... has the link 'results.json', ... Put the file itself there, or remove it.
     """
-    base = Path(folder)
-    for part in (base, *(entry for entry in _entries(base) if entry.is_dir() and not entry.is_symlink())):
-        for entry in _entries(part):
-            if entry.is_symlink():
-                name = entry.relative_to(base).as_posix()
+    for place, folders, files in os.walk(folder):  # what cannot be listed is told by whoever opens it
+        for entry in sorted([*folders, *files]):
+            if (found := Path(place, entry)).is_symlink():
+                name = found.relative_to(folder).as_posix()
                 raise StoreError(
                     f"The folder {str(folder)!r} has the link {name!r}, and links are not followed. Put the file "
                     "itself there, or remove it."
                 )
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:  # not there, not a folder or not readable: whoever opens it says so
-        return []
 
 
 @contextmanager
@@ -102,6 +94,10 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
     """Write to a temporary neighbour, then rename: a reader never sees half a file, also after a loss of power."""
     target = Path(path)
     try:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise StoreError(
+                f"{str(target)!r} is a device or a pipe, which would be replaced. Give the name of a file."
+            )
         make_folder(target.parent)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
@@ -121,6 +117,8 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[str]]:
             Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise StoreError(f"Cannot write {str(target)!r}: {error.strerror}. Nothing was changed.") from error
+        if want_of_memory(error):
+            raise MemoryError(f"{str(target)!r} cannot be written ({error})") from error
         raise
     try:
         sync_folder(target.parent)

@@ -11,12 +11,13 @@ import gzip
 import io
 import json
 import math
+import re
 import stat
 import struct
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -239,7 +240,7 @@ def _refuse_deep(found: Any, refuse: Callable[[str], NoReturn]) -> None:
 # tables
 
 
-def read_csv(path: str | Path, *, text: Sequence[str] = ("task", "model"), most: int = MAX_BYTES) -> pd.DataFrame:
+def read_csv(path: str | Path, *, text: Container[str] = ("task", "model"), most: int = MAX_BYTES) -> pd.DataFrame:
     r"""Return a table with a header; what is wrong with it is named with its line.
 
     Parameters
@@ -271,13 +272,14 @@ def read_csv(path: str | Path, *, text: Sequence[str] = ("task", "model"), most:
 
     name = Path(path).name
     content = read_text(path, most=most, give="Give a CSV file with a header.")
-    titles, lines = _shape(content, name)
+    separator, decimal = _separators(content)
+    titles, lines = _shape(content, name, separator)
     plain = [title for title in titles if title in text]
     missing = {title: sorted(_NOTHING) for title in titles if title not in plain}
     try:
         frame = pd.read_csv(
             io.StringIO(content), dtype=dict.fromkeys(plain, str), keep_default_na=False, na_values=missing,
-            skip_blank_lines=True, index_col=False,
+            skip_blank_lines=True, index_col=False, sep=separator, decimal=decimal,
         )  # fmt: skip
     except (ValueError, OverflowError, MemoryError) as error:  # pandas' own errors are ValueErrors
         raise DataError(f"{name!r} is not a table ({shorten(error, 120)}). Give a CSV file with a header.") from error
@@ -291,14 +293,21 @@ _LINE = ", line"
 _NOTHING = {"", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "null", "NULL", "None", "<NA>"}
 
 
-def _shape(content: str, name: str) -> tuple[list[str], list[int]]:
+def _separators(content: str) -> tuple[str, str]:
+    """What stands between cells, by the header, and before decimals: spreadsheets of many countries write ``0,81;``."""
+    header = next((line for line in content.splitlines() if line.strip()), "")
+    separator = next((mark for mark in ("\t", ";") if mark in header and "," not in header), ",")
+    return separator, "," if separator != "," and re.search(r"(?m)(?:^|[;\t])-?\d+,\d+(?:$|[;\t])", content) else "."
+
+
+def _shape(content: str, name: str, separator: str = ",") -> tuple[list[str], list[int]]:
     """Check that every row has the cells of the header; return the header and the line of each row."""
     if not content.strip():
         raise DataError(f"{name!r} is empty. Give a CSV file with a header.")
     if "\x00" in content:
         line = content[: content.index("\x00")].count("\n") + 1
         raise DataError(f"{name!r}, line {line}: a NUL character is no text. Save the table as CSV in UTF-8.")
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True, delimiter=separator)
     lines: list[int] = []
     titles: list[str] = []
     try:

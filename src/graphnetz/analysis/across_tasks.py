@@ -61,9 +61,11 @@ def _ranking(ranking: Ranking) -> Verdict:
     worse = [ranking.models[i] for i in ranking.order if i not in group]
     level = "different" if worse else "tied"
     if not ranking.rejected:
+        first = [ranking.models[i] for i in ranking.order if ranking.mean_ranks[i] <= ranking.mean_ranks[top] + 1e-9]
+        verb = "has" if len(first) == 1 else "share"
         text = (
-            f"Across tasks the mean ranks of {k} models are not shown to differ ({how}); {best} has the best one, "
-            f"{ranking.mean_ranks[top]:.2f}."
+            f"Across tasks the mean ranks of {k} models are not shown to differ ({how}); {names(first)} {verb} the "
+            f"best one, {ranking.mean_ranks[top]:.2f}."
         )
     elif not worse:
         text = (
@@ -75,9 +77,9 @@ def _ranking(ranking: Ranking) -> Verdict:
         behind = {ranking.sets.models[j] for _, j in ranking.sets.better}
         lead = [ranking.models[i] for i in group if ranking.models[i] not in behind]
         verb = "is" if len(lead) == 1 else "are"
-        first = f"{names(lead)} {verb} not shown behind any model" if lead else "mean ranks differ"
+        opening = f"{names(lead)} {verb} not shown behind any model" if lead else "mean ranks differ"
         text = (
-            f"Across tasks {first} ({how}); {best} ranks better than {names(worse)} by more than the Nemenyi "
+            f"Across tasks {opening} ({how}); {best} ranks better than {names(worse)} by more than the Nemenyi "
             f"difference {ranking.cd:.2f}."
         )
     return Verdict(level, ALL_TASKS, text + _left_out(ranking), claims=("ranks-differ",) if ranking.rejected else ())
@@ -107,7 +109,8 @@ def _places(sets: RankSetView) -> list[Verdict]:
 def _left_out(ranking: Ranking) -> str:
     text = ""
     if ranking.excluded:
-        text += f" Not ranked, because missing on some task: {names(list(ranking.excluded))}."
+        missing = names(list(ranking.excluded))
+        text += f" Not ranked, because missing on some task or on the seeds that others share: {missing}."
     if ranking.dropped_tasks:
         text += f" Left out, because no model finished: {names(ranking.dropped_tasks)}."
     return text

@@ -16,23 +16,28 @@ from graphnetz._core.grouping import grouped
 from graphnetz.analysis import (
     across_tasks,
     aggregates,
+    board,
     comparisons,
     curves,
     grid,
+    headline,
     ladder,
     power,
     ranking,
     reach,
     scores,
     sequential,
+    shifts,
     sizes,
     standings,
     task_population,
+    tuning,
     verdicts,
 )
 from graphnetz.analysis.advice import Advice, advise
 from graphnetz.analysis.aggregates import Aggregates, CostPoint
 from graphnetz.analysis.components import components_of
+from graphnetz.analysis.declared import declared
 from graphnetz.analysis.diagnostics import (
     diagnose,
     diagnose_pairs,
@@ -56,13 +61,13 @@ from graphnetz.records.analysis import (
     Standing,
     Verdict,
 )
+from graphnetz.records.board import Board
 from graphnetz.records.diagnostics import Diagnostic, PairDiagnostic
-from graphnetz.records.task_info import TaskInfo
+from graphnetz.records.headline import Headline
+from graphnetz.records.shift import Shift
+from graphnetz.records.tuning import Tuning
 from graphnetz.records.views import CurvePanel, DotPanel, Grid, RankSetView
 from graphnetz.stats import PAIRED_TESTS, RankStability, adjust, rank_stability, shrunken_gap
-
-MAX_CURVES = 24
-"""Tasks whose learning curves are kept ready: more than a page shows."""
 
 
 def analyse(scores: ScoreTable, options: AnalysisOptions | None = None, *, facts: Facts | None = None) -> Analysis:
@@ -93,15 +98,6 @@ def analyse(scores: ScoreTable, options: AnalysisOptions | None = None, *, facts
     chosen = options or AnalysisOptions()
     PAIRED_TESTS[chosen.method]  # an unknown name is refused even when there is nothing to compare
     return Analysis(scores, chosen, facts or Facts(declared(scores)))
-
-
-def declared(table: ScoreTable) -> dict[str, TaskInfo]:
-    """Return the facts about tasks that a score table holds itself."""
-    columns = (table.metrics, table.greater_is_better, table.replication, table.test_ratio, table.blocks, table.splits)
-    return {
-        task: TaskInfo(metric, label_of(metric), better, replication, ratio, block, splits=splits)
-        for task, metric, better, replication, ratio, block, splits in zip(table.tasks, *columns, strict=True)
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,6 +348,11 @@ class Analysis:
         return aggregates.aggregate(self)
 
     @cached_property
+    def boards(self) -> tuple[Board, ...]:
+        """One row per model: over all tasks, then over those of every type and category."""
+        return board.boards(self)
+
+    @cached_property
     def pareto(self) -> tuple[CostPoint, ...]:
         """Score against seconds of every model that has both."""
         return aggregates.cost_points(self)
@@ -360,6 +361,11 @@ class Analysis:
     def population(self) -> tuple[tuple[str, Table], ...]:
         """Every two models over tasks, on a task that was not measured, and aggregates: titles and tables."""
         return (*task_population.population_tables(self), *aggregates.aggregate_tables(self))
+
+    @cached_property
+    def shifts(self) -> tuple[Shift, ...]:
+        """What every model loses on examples of another kind than it was trained on, where a task has such."""
+        return shifts.shifts_of(self.facts.cells, self.facts.tasks, level=self.options.level)
 
     # Costs and curves
 
@@ -380,8 +386,8 @@ class Analysis:
 
     @cached_property
     def curves(self) -> list[CurvePanel]:
-        """Learning curves of the first tasks."""
-        return self.curves_of(dict(list(self.facts.histories.items())[:MAX_CURVES]))
+        """Learning curves of every task."""
+        return self.curves_of(self.facts.histories)
 
     def curves_of(self, histories: Histories, key: str | None = None) -> list[CurvePanel]:
         """Summarise learning curves over seeds.
@@ -413,13 +419,28 @@ class Analysis:
     # Words
 
     @cached_property
+    def unbeaten(self) -> list[str]:
+        """Tasks on which no model is shown to beat the baselines."""
+        return verdicts.unbeaten_tasks(self.scores, self.grouped, self.facts.baselines)
+
+    @cached_property
+    def headline(self) -> Headline:
+        """The report in three sentences, and every task in one line."""
+        return headline.headline(self)
+
+    @cached_property
+    def tuning(self) -> Tuning | None:
+        """What a search inside the cells changed, and which differences survive it; None without a search."""
+        return tuning.tuning(self, analyse)
+
+    @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """All conclusions in words: across tasks first, then task by task."""
         table, baselines = self.scores, self.facts.baselines
         out = across_tasks.across_verdicts(
             self.ranking,
             wilcoxon=[w for _, w in self.side_by_side],
-            unbeaten=verdicts.unbeaten_tasks(table, self.grouped, baselines),
+            unbeaten=self.unbeaten,
             n_failed=len(self.facts.failures),
         )
         remarks = grouped(self.diagnostics, lambda found: found.task)
@@ -428,7 +449,7 @@ class Analysis:
             found = verdicts.task_verdicts(
                 self.support, t, place, pairs=pairs, baselines=baselines, gap=self.gaps.get(task, math.nan)
             )
-            out += [*found, *diagnostic_verdicts(remarks.get(task, ()))]
+            out += [*found, *tuning.task_words(self.tuning, task), *diagnostic_verdicts(remarks.get(task, ()))]
             if pairs and place and max(pair.n for pair in pairs) < 2:
                 mine = (row for row in self.example_tests if row["task"] == task and place.best in (row["a"], row["b"]))
                 out += map(reach.example_words, mine)

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from graphnetz._core.changed import changed
+from graphnetz._core.changed import changed, filled
 from graphnetz._core.errors import unknown_name
 from graphnetz._core.grouping import grouped
 from graphnetz.records import ScoreTable
@@ -55,6 +55,7 @@ def cell_stats(
     """
     out = []
     for t, task in enumerate(table.tasks):
+        taken = int(np.isfinite(table.values[t]).any(axis=0).sum())  # tasks with folds have seeds of their own
         for m, model in enumerate(table.models):
             if (task, model) not in planned:
                 continue
@@ -72,12 +73,13 @@ def cell_stats(
             bounds = (fixed.low, fixed.high, fixed.half) if fixed else (_NAN, _NAN, _NAN)
             note = table.reasons.get((task, model), "")
             made = max(i.n, runs.get((task, model), 0))
-            parts = [part for part in (note, i.reason) if part] if i.n != len(x) else [i.reason or "ok"]
+            count = max(taken, made)
+            parts = [part for part in (note, i.reason) if part] if i.n != count else [i.reason or "ok"]
             out.append(
                 CellStat(
                     task, model, i.n, i.mean, i.std, i.sem, i.low, i.high, i.half, *bounds,
                     test_se=_test_error(i.mean, tasks[task]), parameters=planned[task, model], note=note,
-                    reason=i.reason, status="; ".join(parts) or f"{i.n} of {len(x)} seeds", planned=made,
+                    reason=i.reason, status="; ".join(parts) or f"{i.n} of {count} seeds", planned=made,
                     failed=made - i.n, failed_high=rate_bound(made - i.n, made),
                 )
             )  # fmt: skip
@@ -111,7 +113,7 @@ def compare(table: ScoreTable, *, alpha: float, method: str, family: str = "task
         fixed = adjust([pair.p_corrected if pair.shares_data else pair.p for pair in group])
         for i, pair in enumerate(group):
             out.append(
-                changed(
+                filled(
                     pair,
                     p_adjusted=float(plain[i]),
                     p_corrected_adjusted=float(fixed[i]) if pair.shares_data else math.nan,

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from graphnetz.metrics import bounds_of
 from graphnetz.records import CellResult
 from graphnetz.records.analysis import Histories
-from graphnetz.records.views import Curve, CurvePanel
+from graphnetz.records.views import Curve, CurvePanel, bounds_for
 from graphnetz.stats.intervals import student_quantile
 
 
@@ -30,7 +31,8 @@ def curve_panels(
             if series and max(map(len, series)) > 1:
                 curves.append(_curve(model, series, level, length.get((task, model), 0)))
         if curves:
-            panels.append(CurvePanel(task, labels[task], tuple(curves)))
+            values = np.concatenate([curve.mean for curve in curves])
+            panels.append(CurvePanel(task, labels[task], tuple(curves), bounds_for(values, bounds_of(keys[task]))))
     return panels
 
 

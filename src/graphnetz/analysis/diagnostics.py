@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from graphnetz._core.grouping import grouped
 from graphnetz._core.text import names, number, shorten
+from graphnetz.metrics import bounds_of
 from graphnetz.records import CellResult, ScoreTable
 from graphnetz.records.analysis import Verdict
 from graphnetz.records.diagnostics import KINDS, Diagnostic, PairDiagnostic, Rate
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.records.views import DotPanel, DotRow
+from graphnetz.records.views import DotPanel, DotRow, bounds_for
 from graphnetz.stats import diagnostics as stats
 from graphnetz.stats._common import complete_rows
 
@@ -371,7 +372,8 @@ def dot_panels(
             seeds = tuple(table.seeds[i] for i in there)
             low, gone = (marked.get((kind, task, model), ()) for kind in ("collapse", "failures"))
             rows.append(DotRow(model, values, seeds, low, gone))
-        out.append(DotPanel(task, infos[task].label or infos[task].metric, table.greater_is_better[t], tuple(rows)))
+        info, bounds = infos[task], bounds_for(table.values[t], bounds_of(infos[task].metric))
+        out.append(DotPanel(task, info.label or info.metric, table.greater_is_better[t], tuple(rows), bounds))
     return tuple(out)
 
 

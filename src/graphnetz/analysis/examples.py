@@ -219,6 +219,8 @@ def _of_cell(metric: str, kept: Predictions, score: float) -> tuple[Predictions,
     key = metric.partition("_")[2] if metric.startswith(("train_", "val_", "test_")) else metric
     if kept.node_columns:
         return _of_graphs(key, kept, score)
+    if kept.ranked:
+        return kept, _of_ranks(key, np.asarray(kept.score, dtype=float)), True
     if key == "mrr" or key.startswith("hits@"):
         return _of_positives(key, kept)
     if key in EXACT and not (key in ("acc", "micro_f1") and kept.multilabel):
@@ -360,6 +362,15 @@ INFLUENCE: Mapping[str, Callable[[Predictions], Floats]] = {
     "r2": _r2,
 }
 """Metrics whose contributions are pseudo-values: the score of the cell + the influence of the example."""
+
+
+def _of_ranks(key: str, rank: Floats) -> Floats:
+    """Hit or reciprocal rank of every true edge among candidates of its own."""
+    if key == "mrr":
+        return 1.0 / rank
+    if not key.startswith("hits@"):
+        raise NotAssessedError(f"only ranks of the true edges were kept, which do not give {key}")
+    return (rank <= int(key.partition("@")[2])).astype(float)
 
 
 def _of_positives(key: str, kept: Predictions) -> tuple[Predictions, Floats, bool]:

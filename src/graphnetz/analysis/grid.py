@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphnetz._core.errors import unknown_name
+from graphnetz.metrics import bounds_of
 from graphnetz.records import ScoreTable
 from graphnetz.records.analysis import INTERVAL_WORDS, TIE_WORDS, AnalysisOptions, CellStat, Standing
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.records.views import CellView, Grid, Mark, TaskRow
+from graphnetz.records.views import CellView, Grid, Mark, TaskRow, bounds_for
 
 
 def build_grid(
@@ -31,6 +32,11 @@ def build_grid(
     for task in table.tasks:
         place = standings[task]
         best = found.get((task, place.best)) if place else None
+        sign = 1 if tasks[task].greater_is_better else -1
+        others = [
+            stat for stat in map(found.get, ((task, m) for m in table.models)) if stat and stat is not best and stat.n
+        ]
+        second = max(others, key=lambda stat: sign * stat.mean).model if best and others else ""
         cells = []
         for model in table.models:
             stat = found.get((task, model))
@@ -40,10 +46,13 @@ def build_grid(
             close = _overlap(stat, best) if options.tie_rule == "overlap" else bool(place and model in place.tied)
             mark: Mark = "best" if best is stat else "tied" if close else ""
             note = stat.note or stat.reason
-            cells.append(CellView(stat.mean, stat.low, stat.high, stat.half, stat.n, mark, note, stat.planned))
+            interval = (stat.mean, stat.low, stat.high, stat.half)
+            next_best = (task, model) == (task, second)
+            cells.append(CellView(*interval, stat.n, mark, note, stat.planned, stat.std, next_best))
         info = tasks[task]
         head = (task, info.label or info.metric, info.greater_is_better)
-        rows.append(TaskRow(*head, tuple(cells), info.category, info.task_type, info.replication))
+        bounds = bounds_for(table.values[table.tasks.index(task)], bounds_of(info.metric))
+        rows.append(TaskRow(*head, tuple(cells), info.category, info.task_type, info.replication, bounds))
     words = INTERVAL_WORDS.get(options.interval, options.interval)
     if stopped:
         words += ", repeated: it holds however often one looked"

@@ -187,8 +187,8 @@ def _constants(group: Sequence[Comparison], table: ScoreTable) -> Flips:
 
 def _certain(pair: Comparison, table: ScoreTable, flips: Flips) -> Flips:
     """The same with p = 0 where both models give one score on a fixed split, whatever the seed: nothing is random."""
-    key, t = (pair.task, pair.a, pair.b), table.tasks.index(pair.task)
-    if key not in flips or table.replication[t] != "init":
+    key = (pair.task, pair.a, pair.b)
+    if key not in flips or table.replication[table.tasks.index(pair.task)] != "init":
         return flips
     rows = (table.cell(pair.task, name) for name in (pair.a, pair.b))
     still = pair.n >= DETERMINISTIC and all(

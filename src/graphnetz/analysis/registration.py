@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from graphnetz._core.plain import jsonable
 from graphnetz._core.text import counted
 from graphnetz.records import Cell, CellResult, Section, Table, recorded_protocols
 from graphnetz.records.analysis import TEST_WORDS
+from graphnetz.records.digests import sha256
 from graphnetz.records.seed_rule import SeedRule
 from graphnetz.records.task_info import REPLICATION_WORDS, TaskInfo
 
@@ -53,7 +53,7 @@ def plan_hash(body: Mapping[str, Any]) -> str:
     >>> plan_hash({"seeds": [0, 1], "models": ["GCN"]}) == plan_hash({"models": ["GCN"], "seeds": [0, 1]})
     True
     """
-    return hashlib.sha256(json.dumps(jsonable(dict(body)), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return sha256(json.dumps(jsonable(dict(body)), sort_keys=True, ensure_ascii=False).encode())
 
 
 def intact(text: str, expected: str) -> bool:
@@ -85,8 +85,14 @@ def plan_body(
     absent
         (task, model) pairs that are never trained.
     """
+    cells = list(cells)
     recorded = recorded_protocols(cells)
     own = recorded.get("model_protocols", {})
+    taken: dict[str, dict[int, None]] = {}
+    for cell in cells:
+        taken.setdefault(cell.task, {})[cell.seed] = None
+    # Folds give tasks seeds of their own. Where seeds stop by a rule, the plan holds the budget of all.
+    in_folds = {name: list(found) for name, found in taken.items() if rule is None and set(found) != set(seeds)}
     without: dict[str, list[str]] = {}
     for task, model in sorted(absent):
         without.setdefault(task, []).append(model)
@@ -102,6 +108,7 @@ def plan_body(
         | ({"model_protocol": own[name]} if name in own else {})
         | ({"splits": info.splits} if info.splits else {})
         | ({"without": without[name]} if name in without else {})
+        | ({"seeds": in_folds[name]} if name in in_folds else {})
         for name, info in tasks.items()
     }
     family: dict[str, Any] = {"alpha": ALPHA, "correction": "Holm", "family": "the comparisons of one task"}
@@ -167,7 +174,7 @@ def missing_cells(
         for model in planned["models"] if facts is not None else ():
             if model not in models or (task, model) in never or model in facts.get("without", ()):
                 continue
-            wanted = [seed for seed in planned["seeds"] if seed in seeds]
+            wanted = [seed for seed in facts.get("seeds", planned["seeds"]) if seed in seeds]
             if early:
                 last = max((i for i, seed in enumerate(wanted) if (task, model, seed) in held), default=-1)
                 wanted = wanted[: last + 1]

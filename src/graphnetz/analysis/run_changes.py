@@ -53,7 +53,7 @@ class Change:
     sim_high: float = math.nan
 
 
-class _Tested(NamedTuple):
+class PairTest(NamedTuple):
     """A change before its family is looked at.
 
     ``signs`` of the seeds where all differ by the same amount, else none; ``error`` and ``df`` of its difference.
@@ -147,22 +147,8 @@ def changes(
     >>> {change.verdict for change in changes(run, run, alpha=0.05, method="t")[0]}
     {'identical'}
     """
-    PAIRED_TESTS[method]
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie between 0 and 1, got {alpha}.")
-    if not 0 <= margin < math.inf:
-        raise UsageError(f"margin must be 0 or a size in units of the metric, got {margin}.")
+    raw, why = each_tested(first, second, alpha=alpha, method=method, margin=margin, apart=apart)
     tasks = first.facts.tasks
-    why = {t: mismatch(tasks[t], other) for t, other in second.facts.tasks.items() if t in tasks}
-    models = [m for m in first.scores.models if m in second.scores.models]
-    raw: list[_Tested] = []
-    for task in (t for t in tasks if why.get(t) == ""):
-        for model in models:
-            found = _scores(first, task, model), _scores(second, task, model)
-            if all(found):
-                how = "welch" if task in apart else method
-                info = common(tasks[task], second.facts.tasks[task])
-                raw.append(_change(info, (task, model), *found, method=how, level=1 - alpha, margin=margin))
     holm = adjust([found.change.p for found in raw]).tolist() if raw else []
     every = [found.signs for found in raw]
     judged = tuple(
@@ -174,7 +160,30 @@ def changes(
         )
         for found, change, p in zip(raw, _together(raw, alpha, margin), holm, strict=True)
     )
-    return judged, tuple((task, why[task]) for task in tasks if why.get(task))
+    return judged, tuple(why.items())
+
+
+def each_tested(
+    first: Analysis, second: Analysis, *, alpha: float, method: str, margin: float = 0.0, apart: Collection[str] = ()
+) -> tuple[list[PairTest], dict[str, str]]:
+    """Return every shared (task, model) with its own test, before the family is looked at; see `changes`."""
+    PAIRED_TESTS[method]
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha must lie between 0 and 1, got {alpha}.")
+    if not 0 <= margin < math.inf:
+        raise UsageError(f"margin must be 0 or a size in units of the metric, got {margin}.")
+    tasks = first.facts.tasks
+    why = {t: mismatch(tasks[t], second.facts.tasks[t]) for t in tasks if t in second.facts.tasks}
+    models = [m for m in first.scores.models if m in second.scores.models]
+    raw: list[PairTest] = []
+    for task in (t for t in tasks if why.get(t) == ""):
+        for model in models:
+            found = _scores(first, task, model), _scores(second, task, model)
+            if all(found):
+                how = "welch" if task in apart else method
+                info = common(tasks[task], second.facts.tasks[task])
+                raw.append(_change(info, (task, model), *found, method=how, level=1 - alpha, margin=margin))
+    return raw, {task: words for task, words in why.items() if words}
 
 
 def mismatch(a: TaskInfo, b: TaskInfo) -> str:
@@ -201,7 +210,7 @@ def _scores(run: Analysis, task: str, model: str) -> dict[int, float]:
 def _change(
     info: TaskInfo, name: tuple[str, str], a: dict[int, float], b: dict[int, float], *, method: str, level: float,
     margin: float,
-) -> _Tested:  # fmt: skip
+) -> PairTest:  # fmt: skip
     seeds = [seed for seed in a if seed in b]
     paired = method != "welch" and bool(seeds)
     x, y = (np.array([run[s] for s in (seeds if paired else run)]) for run in (a, b))
@@ -212,11 +221,11 @@ def _change(
         why = "the runs are on different data" if seeds else "the runs share no seed"
         return _unpaired(base, x, y, level=level, margin=margin, why=why)
     if (x == y).all():
-        return _Tested(replace(base, p=1.0, verdict="identical"), error=0.0, df=1.0)
+        return PairTest(replace(base, p=1.0, verdict="identical"), error=0.0, df=1.0)
     still = info.replication == "init" and len(seeds) >= DETERMINISTIC and np.ptp(x) == np.ptp(y) == 0
     if still and abs(base.diff) > margin:
         why = "both runs give one score on every seed of this split: nothing is random, so no test is needed"
-        return _Tested(replace(base, reason=why, method="none"))
+        return PairTest(replace(base, reason=why, method="none"))
     # Several seeds of one fixed split say little more than one: the splits are the units.
     folds = [split_means(row, seeds, info.splits) for row in (y, x)]
     test = paired_test(*folds, method=method, level=level)
@@ -225,17 +234,17 @@ def _change(
     error, df = standard_error(d.values) if d.n > 1 else math.nan, d.n - 1.0
     if abs(base.diff) <= margin:
         why = "the difference is within the margin" if margin else base.reason
-        return _Tested(replace(base, p=1.0, reason=why), error=error, df=df)
+        return PairTest(replace(base, p=1.0, reason=why), error=error, df=df)
     if d.constant and d.n > 1:
         why = f"the same difference on all {d.n} {'splits' if info.splits else 'seeds'}"
-        return _Tested(replace(base, p=0.5 ** (d.n - 1), reason=why, method="sign-flip"), np.sign(d.values))
+        return PairTest(replace(base, p=0.5 ** (d.n - 1), reason=why, method="sign-flip"), np.sign(d.values))
     if margin:
         shifted = paired_test(folds[0] - math.copysign(margin, base.diff), folds[1], method=method)
         base = replace(base, p=shifted.p, reason=shifted.reason)
-    return _Tested(base, error=error, df=df)
+    return PairTest(base, error=error, df=df)
 
 
-def _together(raw: Sequence[_Tested], alpha: float, margin: float) -> list[Change]:
+def _together(raw: Sequence[PairTest], alpha: float, margin: float) -> list[Change]:
     """The changes with intervals that hold for all of them together and agree with Holm's decision on each."""
     if not raw:
         return []
@@ -252,19 +261,19 @@ def _together(raw: Sequence[_Tested], alpha: float, margin: float) -> list[Chang
     ]
 
 
-def _unpaired(base: Change, x: Floats, y: Floats, *, level: float, margin: float, why: str) -> _Tested:
+def _unpaired(base: Change, x: Floats, y: Floats, *, level: float, margin: float, why: str) -> PairTest:
     """Welch's test of two runs that have nothing in common but task and model."""
     base = replace(base, reason=f"{why}: Welch's test", method="welch")
     if min(len(x), len(y)) < 2:
-        return _Tested(replace(base, reason=f"{why}, and one of them has a single score"))
+        return PairTest(replace(base, reason=f"{why}, and one of them has a single score"))
     error = math.hypot(*(float(v.std(ddof=1)) / math.sqrt(len(v)) for v in (x, y)))
     if error == 0:
-        return _Tested(replace(base, reason=f"{why}, and neither of them varies"))
+        return PairTest(replace(base, reason=f"{why}, and neither of them varies"))
     found = welch_interval(
         *(v for row in (y, x) for v in (row.mean(), row.std(ddof=1), len(row))), ddof_b=1, level=level
     )
     p = float(2 * special.stdtr(found.df, -max(abs(base.diff) - margin, 0.0) / error))
-    return _Tested(replace(base, low=found.low, high=found.high, p=p), error=error, df=found.df)
+    return PairTest(replace(base, low=found.low, high=found.high, p=p), error=error, df=found.df)
 
 
 def _flips(signs: Sequence[Floats], n: int) -> float:

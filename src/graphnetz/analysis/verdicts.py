@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from graphnetz._core.text import counted, names, number, p_value, seeds_word, shorten
 from graphnetz.analysis.power import MAX_SEEDS, Design, design_of, reference_effect
 from graphnetz.records import ScoreTable
@@ -164,7 +166,7 @@ def _better(table: ScoreTable, t: int, place: Standing, against: Mapping[str, Co
     every = alone and len(place.worse) > 1
     whom = "every other model" if every else names(place.worse)
     numbers = [counted(near.n, words["unit"]), _numbers(near, near.claims[0], place.best, name=len(place.worse) > 1)]
-    claims = [_kind(near), "interval"]
+    claims = [kind_of(near), "interval"]
     if alone and math.isfinite(gap):
         numbers.append(_picked(gap))
         claims.append("gap")
@@ -176,7 +178,8 @@ def _better(table: ScoreTable, t: int, place: Standing, against: Mapping[str, Co
 _KINDS = {"deterministic": "deterministic", "sign-flip": "constant"}
 
 
-def _kind(pair: Comparison) -> str:
+def kind_of(pair: Comparison) -> str:
+    """Which kind of claim it is to call the two models of ``pair`` different."""
     return _KINDS.get(pair.decided_by, f"better-{pair.claims[0].evidence.reach}")
 
 
@@ -238,7 +241,7 @@ def _basis(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> str:
 
 def _uneven(table: ScoreTable, t: int) -> str:
     """Words for seeds that do not cover the fixed splits evenly: then means over seeds are not those compared."""
-    folds, seeds = table.splits[t], len(table.seeds)
+    folds, seeds = table.splits[t], int(np.isfinite(table.values[t]).any(axis=0).sum())
     if folds == 0 or seeds <= folds or seeds % folds == 0:
         return ""
     return f"{seeds} seeds cover {folds} splits unevenly, here each split counts alike, in the means each seed"

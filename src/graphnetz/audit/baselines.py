@@ -86,6 +86,8 @@ def _output(seen: Inspected, model: Any, rows: np.ndarray) -> np.ndarray:
 def degree_rows(seen: Inspected) -> dict[str, np.ndarray]:
     """Degrees and sizes of the examples of every part, from the edges that models may see."""
     split, data, packed = seen.split, seen.split.data, seen.packed
+    if packed is None and data.get("degrees") is not None:  # labelled nodes of a graph that lies on disk
+        return {part: data.degrees.numpy()[split.part(part).numpy()] for part in PARTS}
     edges = data.edge_index.numpy() if packed is None else arcs(packed)
     nodes = int(data.num_nodes if packed is None else packed.node_ptr[-1])
     degree = np.stack([np.bincount(end, minlength=nodes) for end in edges], axis=1).astype(float)

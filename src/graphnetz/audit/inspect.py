@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
-from graphnetz.audit.checks import CHECKS, Finding, Inspected
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from graphnetz._core.rng import generator
+from graphnetz.audit.checks import CHECKS, PARTS, Finding, Inspected
 from graphnetz.datasets import find_task
 from graphnetz.engine.api import get_split
 from graphnetz.records import Section, Table, Task
+from graphnetz.tasktypes import Split
+from graphnetz.tasktypes.overlap import refuse_overlap
+from graphnetz.tasktypes.ranked import among_all
+from graphnetz.tasktypes.streamed import FolderData
 
 SECTION = "audit"
+MOST = 100_000
+"""Nodes of each part of a graph on disk that checks see; of a larger part they see a sample."""
 
 
 def audit(
@@ -43,7 +55,54 @@ def audit(
     ['warning', 'warning']
     """
     found = find_task(task) if isinstance(task, str) else task
-    return inspect_task(Inspected(found, get_split(found, seed, root=root)), checks=checks)
+    split = get_split(found, seed, root=root)
+    if isinstance(split.data, FolderData):
+        return audit_folder(found, split, checks=checks)
+    if among_all(split):  # checks score pairs of a true and a false triple
+        split.metric = "auc"
+    return inspect_task(Inspected(found, split), checks=checks)
+
+
+def audit_folder(task: Task, split: Split, *, checks: Sequence[str] | None = None) -> list[Finding]:
+    """Run checks on the labelled nodes of a graph on disk: on all of them, or on a sample that findings name.
+
+    Parameters
+    ----------
+    task, split
+        A graph folder as a task, and its split.
+    checks
+        Names of `CHECKS`; None runs all.
+
+    Returns
+    -------
+    list of Finding
+        Leaks first. Where a part was sampled, findings tell the size of the sample and how far a share may be off.
+    """
+    refuse_overlap(split)  # of all nodes, also where checks see some
+    chosen = {}
+    for part in PARTS:
+        nodes, rng = split.part(part).numpy(), generator("audit", part)
+        count = min(len(nodes), MOST)
+        chosen[part] = np.sort(rng.choice(len(nodes), count, replace=False))
+    nodes = {part: split.part(part).numpy()[rows] for part, rows in chosen.items()}
+    held = np.unique(np.concatenate(list(nodes.values())))
+    data = Data(x=split.data.gathered(held), num_nodes=held.size)
+    data.degrees = torch.from_numpy(split.data.sampler.degrees(held))[:, None].repeat(1, 2)
+    places = {part: torch.from_numpy(np.searchsorted(held, ids)) for part, ids in nodes.items()}
+    small = replace(
+        split, data=data, train=places["train"], val=places["val"], test=places["test"], cache={},
+        examples={part: place.numpy() for part, place in places.items()},
+        targets={part: split.targets[part][rows] for part, rows in chosen.items()},
+    )  # fmt: skip
+    found = inspect_task(Inspected(task, small), checks=checks)
+    if all(len(nodes[part]) == len(split.part(part)) for part in PARTS):
+        return found
+    sizes = ", ".join(f"{len(nodes[part]):,} of {len(split.part(part)):,} {part}" for part in PARTS)
+    off = 1.96 * 0.5 / len(nodes["test"]) ** 0.5
+    words = (
+        f" (Seen: {sizes} nodes; a share of test nodes may be off by {off:.3f}, and twins are missed with the rest.)"
+    )
+    return [replace(item, message=item.message + words) for item in found]
 
 
 def inspect_task(seen: Inspected, *, checks: Sequence[str] | None = None) -> list[Finding]:

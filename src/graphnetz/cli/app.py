@@ -12,14 +12,35 @@ from contextlib import suppress
 from typing import Annotated, Any, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from graphnetz import __version__
-from graphnetz._core.errors import GraphnetzError
+from graphnetz._core.errors import GraphnetzError, want_of_memory
 from graphnetz._core.text import printable, shorten
 
 OK, FAILED_CELLS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
+
+class WholeGroup(TyperGroup):
+    """A group of commands whose help shows the first sentence of each whole, not its first words."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write names and sentences."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [
+            (name, _first_sentence(command.help or "")) for name, command in found if command and not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _first_sentence(text: str) -> str:
+    plain = " ".join(text.partition("\n\n")[0].split())
+    return plain.rstrip(".") if plain else ""
+
+
 app = typer.Typer(
+    cls=WholeGroup,
     name="graphnetz",
     help="Honest evaluation of graph learning: which model is better, is the dataset fit to say so, what to try next.",
     no_args_is_help=True,
@@ -46,7 +67,22 @@ def root(
 
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
-    from graphnetz.cli import cluster, data, decide, inspect, rings, run, runs, select, verify  # noqa: F401
+    from graphnetz.cli import (  # noqa: F401
+        check,
+        cluster,
+        convert,
+        data,
+        decide,
+        export,
+        inspect,
+        replicate,
+        rings,
+        run,
+        runs,
+        select,
+        use,
+        verify,
+    )
 
 
 DEFAULTS = {
@@ -83,12 +119,6 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         say(resume_hint())
         return INTERRUPTED
-    except MemoryError as error:
-        say(
-            f"There is not enough memory for this ({error or 'none left'}). Ask for less, take fewer workers, or use a "
-            f"larger machine. {kept()}".rstrip()
-        )
-        return WRONG_USAGE
     except BrokenPipeError:  # the reader of our output went away: not an error of ours
         _drop_output()
         return OK
@@ -97,6 +127,12 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
         say(_about_files(error))
         return WRONG_USAGE
     except Exception as error:
+        if want_of_memory(error):
+            say(
+                f"There is not enough memory for this ({error or 'none left'}). Ask for less, take fewer workers, or "
+                f"use a larger machine. {kept()}".rstrip()
+            )
+            return WRONG_USAGE
         # Parser errors come from click or from typer's own copy of it, depending on the version: both can
         # format themselves. Anything else is a fault of ours and keeps its traceback.
         if not hasattr(error, "format_message"):

@@ -86,6 +86,10 @@ def reproduce(
     workers: Annotated[int | None, typer.Option(help="Cells at a time.")] = None,
     mirror: Annotated[str | None, typer.Option(help="Folder or URL asked before the network.")] = None,
     root: Annotated[str, typer.Option(help="Where datasets are kept.")] = "data/benchmark",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="A model of the run that is code, such as path.py:Class; never its folder's."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Train published cells again and say which agree, and within what tolerance."""
@@ -95,7 +99,7 @@ def reproduce(
         os.environ["GRAPHNETZ_MIRROR"] = mirror
     from graphnetz.engine.reproduce import reproduce as again
 
-    found = again(source, sample=sample, tolerance=tolerance, root=root, workers=workers)
+    found = again(source, sample=sample, tolerance=tolerance, root=root, workers=workers, models=model or ())
     rows = [{k: None if v != v else v for k, v in dataclasses.asdict(row).items()} for row in found]
     answer(as_json, lambda: rows, lambda: _print_reproduced(found, tolerance))
     return OK if found and all(row.verdict in ("exact", "close") for row in found) else FAILED_CELLS
@@ -105,7 +109,7 @@ def _print_reproduced(found: list[Any], tolerance: float) -> None:
     for row in found:
         if row.verdict != "exact":
             gap = f"{row.metric}: difference {row.difference:.3g}" if math.isfinite(row.difference) else row.reason
-            gap += f" ({row.reason})" if row.difference == 0 else ""
+            gap += f" ({row.reason})" if row.difference == 0 or row.reason.startswith("its file") else ""
             say(clean(f"{row.verdict}: {row.task} / {row.model} / seed {row.seed}: {gap}"))
     count = {name: sum(row.verdict == name for row in found) for name in ("exact", "close", "differs", "not run")}
     put(
@@ -122,8 +126,11 @@ def audit_tasks(names: list[str], *, root: str, mirror: str | None, out: Path | 
     if mirror:
         os.environ["GRAPHNETZ_MIRROR"] = mirror
     from graphnetz.audit import audit, audit_section
+    from graphnetz.datasets import task_from_edges
+    from graphnetz.graphs.folder import is_folder
 
-    findings = [item for name in names for item in audit(name, root=root)]
+    tasks = [task_from_edges(Path(name).resolve().name, name) if is_folder(name) else name for name in names]
+    findings = [item for task in tasks for item in audit(task, root=root)]
     lines = [f"[{item.level}] {item.task}: {item.check}: {item.message}" for item in findings]
     nothing = f"No check found anything on {', '.join(names)}."
     answer(as_json, lambda: list(map(dataclasses.asdict, findings)), lambda: put("\n".join(lines) or nothing))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import shlex
+import sys
 import tomllib
 import warnings
 from collections.abc import Callable
@@ -17,37 +19,94 @@ import typer
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.registry import PluginWarning, Registry
-from graphnetz._core.text import clean
+from graphnetz._core.text import clean, names
 from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 
 @app.command()
 def report(
-    source: Annotated[Path, typer.Argument(help="A run folder, a results.json, or a CSV of scores or predictions.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A run folder, a results.json, a CSV of scores, predictions or means, or what a tracker keeps."
+        ),
+    ],
     out: Annotated[Path | None, typer.Option(help="Where to write the files; default: the run folder.")] = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also write tables, figures and words for a paper.")] = False,
     figures: Annotated[bool, typer.Option(help="Write figures as PDF and PNG; the page has its own.")] = True,
+    size: Annotated[str, typer.Option(help="Paper of the figures: column, page or slide.")] = "page",
     replication: Annotated[
-        str | None, typer.Option(help="For a CSV: what a seed varies (init, resplit, fold or regenerate).")
+        str | None, typer.Option(help="For a table: what a seed varies (init, resplit, fold or regenerate).")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="For a table: which column is what, such as task=dataset,score=test_acc; n==10 for all rows."
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="For a table: what the scores are, such as acc; acc% where they are percentages.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> int:
     """Write the report files again, or make them from scores trained elsewhere."""
-    from graphnetz.cli.load import load_report
+    from graphnetz.cli.load import from_table, load_report, load_table
     from graphnetz.cli.show import print_report
     from graphnetz.report.write import write_report
 
-    made = load_report(source, replication=replication)
-    folder = out or (
-        source if source.is_dir() else source.with_suffix("") if source.suffix == ".csv" else source.parent
-    )
-    write_report(made, folder, figures=figures)
+    folder = out or _beside(source)
+    table = load_table(source, columns=columns or (), metric=metric) if source.exists() else None
+    if table is None and (replication or columns or metric):
+        option = "--replication" if replication else "--columns" if columns else "--metric"
+        raise UsageError(
+            f"{source.name!r} says itself what was measured and what a seed varies: {option} is for tables."
+        )
+    if table is not None and table.kind == "summary":
+        return _report_means(table, folder, replication, as_json=as_json)
+    made = from_table(table, source.name, replication=replication, told=say) if table else load_report(source)
+    write_report(made, folder, figures=figures, size=size)
     if paper:
+        from graphnetz.report.files import link_files
         from graphnetz.report.paper import write_paper
 
         write_paper(made, folder / "paper", datasets=_cited(made.scores.tasks))
+        link_files(folder)
     answer(as_json, lambda: json.loads(made.to_json()), lambda: print_report(made, folder))
     return FAILED_CELLS if any(not result.ok for result in made.results) else OK
+
+
+def _beside(source: Path) -> Path:
+    """Where files go when nobody says it: into a run folder, beside a table or a tracker's folder under its name."""
+    if source.is_dir():
+        known = any((source / name).exists() for name in ("results.json", "store.sqlite"))
+        return source if known else source.with_name(f"{source.resolve().name}-report")
+    return source.parent if source.suffix == ".json" else source.with_suffix("")
+
+
+def _report_means(table: Any, folder: Path, replication: str | None, *, as_json: bool) -> int:
+    """Compare models of which mean, spread and number of runs are known, and say what that leaves open."""
+    from graphnetz.report.from_summaries import parse_summaries, write_summaries
+    from graphnetz.report.jsonio import jsonable
+
+    found = parse_summaries(table.frame, replication)
+    for line in table.notes:
+        say(line)
+    write_summaries(found, folder)
+    return answer(as_json, lambda: jsonable(found.as_dict()), lambda: _print_means(found, folder))
+
+
+def _print_means(found: Any, folder: Path) -> None:
+    from graphnetz.cli.show import console_of, print_table
+    from graphnetz.report.from_summaries import COLUMNS, summary_rows
+
+    console = console_of(160)
+    print_table(console, COLUMNS, summary_rows(found))
+    for line in found.verdicts():
+        console.print(f"- {line.about}: {line}")
+    console.print("What a table of means cannot say:")
+    for text in found.unsaid:
+        console.print(f"- {text}")
+    console.print(f"\nWritten: {folder / 'welch.md'}, welch.csv and welch.json.")
 
 
 def _cited(tasks: tuple[str, ...]) -> dict[str, tuple[str, str]]:
@@ -65,36 +124,30 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Show how far a run is, from another terminal."""
-    from graphnetz._core.paths import refuse_links
-    from graphnetz._core.readers import from_others
-    from graphnetz.cli.load import DAMAGED
-    from graphnetz.engine.progress import Estimator, clock
-    from graphnetz.engine.store import Store
+    from graphnetz.cli.live import Live
+    from graphnetz.engine.progress import clock
 
-    refuse_links(folder)
-    with from_others(f"The store of {str(folder)!r}", DAMAGED), Store.open(folder, readonly=True) as store:
-        counts = {str(name): count for name, count in store.counts().items()}
-        running = store.running()
-        recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}
-        every = list(store.cells())
-        missing = set(store.missing([cell.key for cell in every]))
-    left = Estimator([cell for cell in every if cell.key in missing], recorded).seconds(max(len(running), 1))
+    found = Live(folder).status()  # as the page of 'graphnetz serve' says it: a killed run is not running
     if as_json:
-        put(
-            json.dumps(
-                {"counts": counts, "running": len(running), "seconds_left": None if left != left else round(left, 1)}
-            )
-        )
+        left = found["seconds_left"]
+        put(json.dumps({"counts": found["counts"], "running": len(found["running"]), "seconds_left": left}))
         return OK
+    # What a killed run left in work is pending again when it is resumed.
+    counts = dict(found["counts"])
+    if lost := counts.pop("running", 0) - len(found["running"]):
+        counts["pending"] = counts.get("pending", 0) + lost
+    counts |= {"running": len(found["running"])} if found["running"] else {}
     put(", ".join(f"{count} {clean(name)}" for name, count in sorted(counts.items())) or "no cells planned")
-    for task, model, seed, _owner, _lease in running:
-        put(f"running: {clean(task)} / {clean(model)} / seed {seed}")
-    if missing:
+    for line in found["running"]:
+        put(f"running: {clean(line)}")
+    if found["state"] == "running":
         put(
-            f"about {clock(left)} left"
-            if running
-            else f"not running; go on with: graphnetz resume {shlex.quote(str(folder))}"
+            f"about {clock(found['seconds_left'])} left"
+            if found["seconds_left"] is not None
+            else "time left: not known yet"
         )
+    elif found["state"] == "stopped":
+        put(f"not running; go on with: graphnetz resume {shlex.quote(str(folder))}")
     return OK
 
 
@@ -122,9 +175,14 @@ def _facts(what: str, entry: Any) -> dict[str, Any]:
     if what == "metrics":
         return {"label": entry.label, "better": "higher" if entry.greater_is_better else "lower"}
     if what == "suites":
-        return {"tasks": len(entry()), "what": entry.title, "sizes": ", ".join(entry.sizes)}
+        return {"tasks": len(entry()), "what": entry.title.removeprefix("Return "), "sizes": ", ".join(entry.sizes)}
     title = getattr(entry, "title", "") or getattr(entry, "label", "")
-    return {"what": title or (inspect.getdoc(getattr(entry, "compute", entry)) or "").partition("\n")[0]}
+    if isinstance(entry, tuple):
+        return {"what": names(entry, most=4)}
+    entry = getattr(entry, "compute", entry)
+    doc = inspect.getdoc(getattr(entry, "func", entry)) or ""  # a partial function has the words of what it calls
+    words = title or doc.partition("\n")[0]
+    return {"what": words.removeprefix("Return ")}
 
 
 def _entries(*lists: str) -> list[dict[str, Any]]:
@@ -148,23 +206,33 @@ def _entries(*lists: str) -> list[dict[str, Any]]:
 def _overview() -> list[dict[str, Any]]:
     rows = []
     for what in REGISTRIES:
-        names, registry = [row["from"] for row in _entries(what)], _registry(what)
+        origins, registry = [row["from"] for row in _entries(what)], _registry(what)
         rows.append(
             {
-                "list": what, "of": registry.kind, "entries": len(names), "broken": len(registry.broken),
-                "from plug-ins": len(names) - names.count("graphnetz"), "entry points": registry.group,
+                "list": what, "of": registry.kind, "entries": len(origins), "broken": len(registry.broken),
+                "from plug-ins": len(origins) - origins.count("graphnetz"), "entry points": registry.group or "",
             }
         )  # fmt: skip
     return rows
 
 
 def _tasks() -> list[dict[str, Any]]:
-    from graphnetz.datasets import iter_benchmark_tasks
+    """Curated tasks and those that only suites use, with the suites they are in."""
+    from graphnetz.datasets import SUITES, iter_benchmark_tasks
 
+    used: dict[str, list[str]] = {}
+    found = {task.name: task for task in iter_benchmark_tasks()}
+    for name, suite in SUITES.items():
+        for task in suite():
+            found.setdefault(task.name, task)
+            used.setdefault(task.name, []).append(name)
     return [
-        {"name": t.name, "task_type": t.task_type, "category": t.category, "epochs": t.epochs}
-        for t in iter_benchmark_tasks()
-    ]
+        {
+            "name": t.name, "task_type": t.task_type, "category": t.category, "epochs": t.epochs,
+            "suites": ", ".join(used.get(t.name, ())),
+        }
+        for t in found.values()
+    ]  # fmt: skip
 
 
 def _categories() -> list[dict[str, Any]]:
@@ -191,10 +259,27 @@ def list_(
     if what and chosen not in LISTS:
         raise unknown_name("list", what, LISTS)
     rows = LISTS[chosen]() if what else _overview()
+    return answer(as_json, lambda: rows, lambda: _print_list(rows))
+
+
+def _needs(rows: list[dict[str, Any]], columns: list[str]) -> int:
+    """How wide a terminal must be so that no word of a table is broken."""
+    words = (max(len(word) for row in rows for word in (column, *str(row[column]).split())) for column in columns)
+    return sum(words) + 2 * len(columns)
+
+
+def _print_list(rows: list[dict[str, Any]]) -> None:
+    """Print a list so that names stay whole; columns that say the same of every row, and long sources, are for JSON."""
     from graphnetz.cli.show import SafeConsole, print_table
 
-    columns, table = list(rows[0]) if rows else [], [list(row.values()) for row in rows]
-    return answer(as_json, lambda: rows, lambda: print_table(SafeConsole(), columns, table))
+    every = {"from": "graphnetz", "sizes": "", "broken": 0, "from plug-ins": 0}
+    columns = [c for c in (rows[0] if rows else {}) if c not in ("source", "of")]
+    columns = [c for c in columns if c not in every or any(row[c] != every[c] for row in rows)]
+    console = SafeConsole() if sys.stdout.isatty() or "COLUMNS" in os.environ else SafeConsole(width=80)
+    for later in ("epochs", "category"):
+        if "suites" in columns and later in columns and _needs(rows, columns) > console.width:
+            columns.remove(later)
+    print_table(console, columns, [[row[c] for c in columns] for row in rows], whole=1)
 
 
 @app.command()
@@ -204,7 +289,8 @@ def doctor(
         bool, typer.Option("--datasets", help="Load datasets and compare them with their cards.")
     ] = False,
     task: Annotated[
-        list[str] | None, typer.Option(help="Look for leaks in this task before training on it; repeat for several.")
+        list[str] | None,
+        typer.Option(help="Look for leaks in this task, or graph folder, before training on it; repeat for several."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="With --task: a run folder whose report shall show it.")] = None,
     mirror: Annotated[str | None, typer.Option(help="Folder or URL asked before the network.")] = None,

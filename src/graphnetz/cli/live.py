@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 import time
 from collections.abc import Callable
@@ -15,13 +16,15 @@ from typing import Any
 from graphnetz._core.errors import GraphnetzError
 from graphnetz._core.paths import refuse_links
 from graphnetz._core.readers import from_others
-from graphnetz._core.text import printable
+from graphnetz._core.text import clean, number, printable
 from graphnetz.cli.load import DAMAGED, live_report, load_report
 
 HOST = "127.0.0.1"
 EVERY = 10.0
 """Seconds between two reports of a run that is still going."""
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+LATEST = 12
+"""Finished cells that the strip of progress lists."""
+_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 
 class Live:
@@ -30,11 +33,13 @@ class Live:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = threading.Lock()
-        self._made: tuple[float, int, bytes] | None = None
+        self._made: tuple[float, tuple[int, str], bytes] | None = None
 
     def status(self) -> dict[str, Any]:
-        """Counts by status, cells in work, and whether all are done."""
+        """Counts by status, cells in work, the latest ones, the time that is left, and whether the run goes on."""
+        from graphnetz.engine.progress import Estimator
         from graphnetz.engine.store import Store
+        from graphnetz.engine.store.owners import owner_is_dead
 
         refuse_links(self.folder)
         with (
@@ -42,40 +47,66 @@ class Live:
             Store.open(self.folder, readonly=True) as store,
         ):
             counts = {str(name): count for name, count in store.counts().items()}
-            running = [f"{task} / {model} / seed {seed}" for task, model, seed, _, _ in store.running()]
-        total = sum(counts.values())
-        left = counts.get("pending", 0) + counts.get("running", 0)
-        return {"counts": counts, "total": total, "finished": total - left, "running": running, "done": left == 0}
+            held = store.running()
+            recorded = {pair: (count, mean) for pair, (count, mean, _) in store.durations().items()}
+            cells = list(store.cells())
+            missing = set(store.missing([cell.key for cell in cells]))
+            latest = [_line(*row) for row in store.latest(LATEST)]
+        now = time.time()
+        alive = [
+            (task, model, seed) for task, model, seed, owner, lease in held if lease >= now and not owner_is_dead(owner)
+        ]
+        total, left = sum(counts.values()), counts.get("pending", 0) + counts.get("running", 0)
+        state = "finished" if left == 0 else "running" if alive else "stopped"
+        seconds = Estimator([cell for cell in cells if cell.key in missing], recorded).seconds(max(len(alive), 1))
+        failed = sum(count for name, count in counts.items() if name not in ("ok", "pending", "running"))
+        return {
+            "counts": counts, "total": total, "finished": total - left, "done": left == 0, "state": state,
+            "running": [f"{task} / {model} / seed {seed}" for task, model, seed in alive], "failed": failed,
+            "seconds_left": round(seconds, 1) if left and seconds == seconds else None, "latest": latest,
+            "words": self._words(state, total - left, total, failed, seconds),
+        }  # fmt: skip
 
-    def progress(self) -> bytes:
-        """The page with the progress of the run."""
-        from graphnetz.report.live import progress_page
+    def _words(self, state: str, finished: int, total: int, failed: int, seconds: float) -> str:
+        from graphnetz.engine.progress import clock
 
-        return progress_page(self.status(), refresh=3).encode()
+        text = f"{finished} of {total} cells" + (f", {failed} failed" if failed else "")
+        if state == "running":
+            return f"{text}, about {clock(seconds)} left" if seconds == seconds else text
+        go_on = f"; go on with: graphnetz resume {shlex.quote(str(self.folder))}"
+        return text + (go_on if state == "stopped" else "")
 
     def report(self) -> bytes:
-        """The report of a finished run, or one of the cells finished so far."""
-        from graphnetz.report.page import render_page
+        """The report of a finished run, or one of the cells finished so far, under the progress of the run."""
+        from graphnetz.report.page import page_bytes
         from graphnetz.report.pagedata import build_page
 
         with self._lock:
             status = self.status()
-            now, done = time.monotonic(), status["finished"]
+            now, done = time.monotonic(), (status["finished"], status["state"])
             if self._made and (self._made[1] == done or now - self._made[0] < EVERY):
                 return self._made[2]
             finished = status["done"] and (self.folder / "results.json").exists()
             report = load_report(self.folder) if finished else live_report(self.folder)
-            body = render_page(build_page(report)).encode()
+            body = page_bytes(build_page(report), live=status)
             self._made = (now, done, body)
             return body
 
 
+def _line(task: str, model: str, seed: int, status: str, value: float | None, error: str) -> dict[str, Any]:
+    """One finished cell in words."""
+    what = f"{number(value, digits=4)}" if status == "ok" and value is not None else f"{status}: {error}".rstrip(": ")
+    return {"text": clean(f"{task} / {model} / seed {seed}: {what}")[:300], "failed": status != "ok"}
+
+
 def make_server(folder: Path, port: int) -> ThreadingHTTPServer:
     """Return a server on this machine's own address; port 0 takes a free one."""
+    from graphnetz.report.page import policy
+
     live = Live(folder)
     live.status()  # a folder without a run is refused before anything listens
     routes: dict[str, tuple[str, Callable[[], bytes]]] = {
-        "/": ("text/html; charset=utf-8", live.progress),
+        "/": ("text/html; charset=utf-8", live.report),
         "/report": ("text/html; charset=utf-8", live.report),
         "/status.json": ("application/json", lambda: json.dumps(live.status()).encode()),
     }
@@ -111,8 +142,7 @@ def make_server(folder: Path, port: int) -> ThreadingHTTPServer:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))
-            if self.path != "/report":  # the report carries its own, stricter policy
-                self.send_header("Content-Security-Policy", _POLICY)
+            self.send_header("Content-Security-Policy", rules if kind.startswith("text/html") else _POLICY)
             for name, value in _HEADERS:
                 self.send_header(name, value)
             self.end_headers()
@@ -127,6 +157,7 @@ def make_server(folder: Path, port: int) -> ThreadingHTTPServer:
         def log_message(self, format: str, *args: Any) -> None:
             """Requests are not logged: the terminal belongs to the user."""
 
+    rules = f"{policy(live=True)}; frame-ancestors 'none'"
     server = ThreadingHTTPServer((HOST, port), Handler)
     server.daemon_threads = True
     chosen = server.server_address[1]

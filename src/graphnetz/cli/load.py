@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,34 +12,29 @@ from graphnetz._core.paths import refuse_links
 from graphnetz._core.readers import from_others, read_json
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from graphnetz.report import BenchmarkReport
+    from graphnetz.report.reshape import Shaped
 
 MAX_BYTES = 64 << 20
 DAMAGED = "The file is damaged or not ours: restore it from a copy."
 
 
-def load_report(source: Path, *, replication: str | None = None) -> BenchmarkReport:
-    """Return the report of a run folder, a ``results.json``, or a CSV of scores or predictions.
-
-    A CSV may be told what a seed varies.
-    """
+def load_report(source: Path) -> BenchmarkReport:
+    """Return the report of a run folder, a ``results.json``, a baseline, or scores or predictions from elsewhere."""
     from graphnetz.report import BenchmarkReport
     from graphnetz.report.jsonio import WHERE_NOT_WHAT
     from graphnetz.report.sections import combine, read_sections
 
     if not source.exists():
         raise UsageError(f"There is no {str(source)!r}. Give a run folder, a results.json or a CSV of scores.")
-    if source.suffix == ".csv":
-        from graphnetz._core.readers import read_csv
-        from graphnetz.report.from_predictions import is_predictions
-
-        frame = read_csv(source)
-        read = BenchmarkReport.from_predictions if is_predictions(frame) else BenchmarkReport.from_scores
-        return read(frame, replication=replication)
-    if replication is not None:
-        raise UsageError(f"{source.name!r} says itself what a seed varies: --replication is for a CSV.")
+    if (table := load_table(source)) is not None:
+        return from_table(table, source.name)
     if not source.is_dir():
-        return BenchmarkReport.from_json(source)
+        from graphnetz.report.baseline import is_baseline, read_baseline
+
+        return read_baseline(source) if is_baseline(source) else BenchmarkReport.from_json(source)
     refuse_links(source)
     results, store = source / "results.json", source / "store.sqlite"
     if not results.exists():
@@ -56,6 +52,54 @@ def load_report(source: Path, *, replication: str | None = None) -> BenchmarkRep
         report.config = {key: merged[key] for key in config if key in merged} | merged
     report.sections = combine(report.sections, read_sections(source, strict=False))
     return _with_store(report, source) if store.exists() else report
+
+
+def load_table(source: Path, *, columns: Sequence[str] = (), metric: str | None = None) -> Shaped | None:
+    """Return what a table or tracker holds in the shape of scores, predictions or summaries; None for other sources."""
+    from graphnetz.report.reshape import Titles, shape
+    from graphnetz.report.tracked import tracked
+
+    if source.suffix in (".csv", ".tsv"):
+        from graphnetz._core.readers import read_csv
+
+        frame: pd.DataFrame | None = read_csv(source, text=Titles(("task", "model")))
+    else:
+        frame = tracked(source)
+    if frame is None:
+        return None
+    return shape(frame, columns=columns, metric=metric, name=source.stem)
+
+
+def from_table(
+    table: Shaped, name: str, *, replication: str | None = None, told: Callable[[str], object] | None = None
+) -> BenchmarkReport:
+    """Return the report of a table; what was assumed of it goes to ``told`` and into the report's notes."""
+    from graphnetz.report import BenchmarkReport
+
+    if table.kind == "summary":
+        raise UsageError(f"{name!r} holds means of runs, not runs: only 'graphnetz report' compares those.")
+    read = BenchmarkReport.from_predictions if table.kind == "predictions" else BenchmarkReport.from_scores
+    made = read(table.frame, replication=replication)
+    notes = [*table.notes, *unstated(made)]
+    if notes:
+        made.provenance = {**made.provenance, "notes": [*made.provenance.get("notes", ()), *notes]}
+    if told is not None:
+        for line in notes:
+            told(line)
+    return made
+
+
+def unstated(report: BenchmarkReport) -> list[str]:
+    """Say of which tasks nobody told what a seed varies, and how to tell it."""
+    open_ones = [task for task, info in report.task_info.items() if info.replication == "unknown"]
+    if not open_ones:
+        return []
+    which = "" if len(open_ones) == len(report.task_info) else f" of {', '.join(open_ones[:4])}"
+    return [
+        f"What a seed{which} varies was not stated, so claims reach these seeds only. Say it with --replication: init "
+        "(one split, new initialisations), resplit (a new random split), fold (folds of one partition) or regenerate "
+        "(new data)."
+    ]
 
 
 def live_report(folder: Path) -> BenchmarkReport:
@@ -82,6 +126,8 @@ def _live_report(folder: Path) -> BenchmarkReport:
         planned_by = registered(store, len(results))
     check_cells(results, store.path.name, planned=planned)
     config: dict[str, Any] = {"title": f"{len(results)} of {len(planned)} cells finished"}
+    if len(results) < len(planned):
+        config["pending"] = len(planned) - len(results)
     config |= recorded_protocols(planned)
     if isinstance(rule, dict):  # seeds in rounds: looking at a run that goes on must not make its tests bolder
         config["auto"] = {key: value for key, value in rule.items() if key != "looks"}

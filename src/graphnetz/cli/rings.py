@@ -8,10 +8,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphnetz._core.errors import UsageError
-from graphnetz.cli.app import OK, answer, app, put
+from graphnetz.cli.app import OK, WholeGroup, answer, app, put
 
 rings_app = typer.Typer(
-    help="Is this dataset fit to judge models? (RINGS: Coupette et al., 2025)",
+    cls=WholeGroup,
+    help="Is this dataset fit to judge models? (RINGS: Coupette et al., 2025)\n\n"
+    "'graphnetz rings NAME' is short for 'graphnetz rings evaluate NAME'.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -53,11 +55,16 @@ def _graphs(source: str, root: str) -> tuple[list[Any], str]:
 
 @rings_app.command()
 def complementarity(
-    name: Source, root: Root = "data/benchmark", t: int = 1, mode: Modes = None, as_json: AsJson = False
+    name: Source,
+    root: Root = "data/benchmark",
+    t: Annotated[int, typer.Option(help="Steps of the diffusion between nodes.")] = 1,
+    mode: Modes = None,
+    as_json: AsJson = False,
 ) -> int:
     """Do structure and features tell different things? Mean and spread over the graphs, per perturbation."""
     import numpy as np
 
+    from graphnetz.rings import PERTURBATIONS
     from graphnetz.rings import complementarity as measure
 
     graphs, note = _graphs(name, root)
@@ -65,7 +72,10 @@ def complementarity(
     for code in _codes(mode) or ("o", "eg", "cg", "ef", "cf"):
         values = np.asarray(measure(graphs, perturbation=code, t=t))
         rows[code] = {"mean": float(np.nanmean(values)), "std": float(np.nanstd(values))}
-    lines = [f"{code}: {row['mean']:.3f} +- {row['std']:.3f}" for code, row in rows.items()]
+    lines = [
+        f"{code}: {row['mean']:.3f} +- {row['std']:.3f} ({PERTURBATIONS[code].title})" for code, row in rows.items()
+    ]
+    note = note or f"Mean and spread over {len(graphs)} graphs."
     return answer(as_json, lambda: rows, lambda: _say([*lines, note]))
 
 
@@ -138,7 +148,9 @@ def _read_scores(path: Path) -> Any:
 @rings_app.command()
 def evaluate(
     name: Source,
-    tuning: Annotated[str, typer.Option(help="quick or paper.")] = "quick",
+    tuning: Annotated[
+        str, typer.Option(help="quick, paper, or crossed: the paper with the seeds of its Table 12.")
+    ] = "quick",
     runs: Annotated[str | None, typer.Option(help="Runs per mode, or auto: as many as a decision takes.")] = None,
     max_runs: Annotated[int | None, typer.Option(min=10, help="Most runs per mode of --runs auto.")] = None,
     mode: Modes = None,
@@ -152,7 +164,7 @@ def evaluate(
     labels: Labels = None,
     features: Features = None,
     workers: Annotated[int | None, typer.Option(help="Cells at a time.")] = None,
-    backend: str = "local",
+    backend: Annotated[str, typer.Option(help="Executor: local, serial or ray.")] = "local",
     out: Annotated[str | None, typer.Option(help="Run folder; an existing one is resumed.")] = None,
     root: Root = "data/benchmark",
     compare_paper: Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from graphnetz._core.errors import UsageError
 from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 if TYPE_CHECKING:
+    from graphnetz.analysis.gate import Gate
     from graphnetz.engine.store import Store
     from graphnetz.records import Section
     from graphnetz.report import BenchmarkReport
@@ -22,14 +23,19 @@ if TYPE_CHECKING:
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="A run folder, a results.json or a CSV of scores.")],
-    second: Annotated[Path, typer.Argument(help="Another one.")],
+    first: Annotated[Path, typer.Argument(help="A run folder, a results.json, a baseline or a CSV of scores.")],
+    second: Annotated[Path, typer.Argument(help="Another one, the newer.")],
     alpha: Annotated[float, typer.Option(help="Level of the tests after Holm.")] = 0.05,
     method: Annotated[str, typer.Option(help="Paired test: t, wilcoxon or sign.")] = "t",
     fail_if_worse: Annotated[
-        bool, typer.Option("--fail-if-worse", help="End with 1 if anything became worse.")
+        bool, typer.Option("--fail-if-worse", help="A gate: one-sided tests; end with 1 if anything became worse.")
     ] = False,
     margin: Annotated[float, typer.Option(help="Only what changed by more than this counts.")] = 0.0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="With --fail-if-worse: drops that cannot be tested fail too.")
+    ] = False,
+    junit: Annotated[Path | None, typer.Option(help="Write the gate's outcome here as JUnit XML.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the gate's outcome here as Markdown.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Say what changed between two runs, paired by task, model and seed where they share seeds and data."""
@@ -37,10 +43,72 @@ def compare(
     from graphnetz.report.compare_runs import compare_reports
     from graphnetz.report.jsonio import jsonable
 
-    found = compare_reports(load_report(first), load_report(second), alpha=alpha, method=method, margin=margin)
+    two = load_report(first), load_report(second)
+    if fail_if_worse:
+        options = {"alpha": alpha, "method": method, "margin": margin, "strict": strict}
+        return _gate(*two, options, junit=junit, markdown=markdown, as_json=as_json)
+    if strict or junit or markdown:
+        raise UsageError("--strict, --junit and --markdown belong to the gate. Add --fail-if-worse.")
+    found = compare_reports(*two, alpha=alpha, method=method, margin=margin)
     data = lambda: jsonable(asdict(found) | {"summary": found.sentence()})  # noqa: E731
-    answer(as_json, data, lambda: _print_comparison(found))
-    return FAILED_CELLS if fail_if_worse and found.worse else OK
+    return answer(as_json, data, lambda: _print_comparison(found))
+
+
+def _gate(
+    first: BenchmarkReport, second: BenchmarkReport, options: dict[str, Any], *, junit: Path | None,
+    markdown: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Hold a candidate against a baseline; the exit code says whether it may pass."""
+    from graphnetz._core.paths import write_file
+    from graphnetz.report import gates
+    from graphnetz.report.jsonio import jsonable
+
+    found = gates.gate_reports(first, second, **options)
+    if junit is not None:
+        write_file(junit, gates.junit(found))
+    if markdown is not None:
+        write_file(markdown, gates.gate_markdown(found))
+    answer(as_json, lambda: jsonable(found.as_dict()), lambda: _print_gate(found))
+    return FAILED_CELLS if found.failed else OK
+
+
+def _print_gate(found: Gate) -> None:
+    from graphnetz._core.text import clean, shorten
+    from graphnetz.cli.show import console_of, print_table
+    from graphnetz.report.gates import COLUMNS, cells
+
+    console = console_of(200)
+    console.print(found.sentence())
+    shown = [row for row in found.rows if row.outcome != "fine"] or found.rows
+    print_table(console, COLUMNS, [tuple(shorten(text, 40) for text in cells(row)) for row in shown])
+    for row in shown:
+        if row.reason and row.outcome != "fine":
+            console.print(f"{shorten(row.task, 40)} / {shorten(row.model, 40)}: {clean(row.reason)}")
+    for task, why in found.incomparable:
+        console.print(f"not compared: {clean(task)}, because {clean(why)}")
+    if found.unsure:
+        console.print(
+            "What these seeds cannot test passes, unless --strict is given; five seeds or more can be tested."
+        )
+
+
+@app.command()
+def baseline(
+    source: Annotated[Path, typer.Argument(help="A run folder, a results.json or a CSV of scores.")],
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("baseline.json"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """Keep the scores of a run in one small file, for 'graphnetz compare' to hold later runs against."""
+    from graphnetz._core.text import counted
+    from graphnetz.cli.load import load_report
+    from graphnetz.report.baseline import baseline_of, write_baseline
+
+    report = load_report(source)
+    made, digest = write_baseline(report, out), baseline_of(report)["digest"]
+    data = {"baseline": str(made), "cells": len(report.results), "digest": digest}
+    words = f"{made}: {counted(len(report.results), 'score')}, digest {digest[:16]}. "
+    words += f"Hold a run against it: graphnetz compare {made} RUN --fail-if-worse"
+    return answer(as_json, lambda: data, lambda: put(words))
 
 
 def _print_comparison(found: RunComparison) -> None:
@@ -84,12 +152,17 @@ def merge(
 
     _new_folder(out)
     merged = merge_reports(_reports(runs), names=_labels(runs))
+    for words in _missing_parts(runs):
+        say(words)
     stored = [run for run in runs if (run / "store.sqlite").is_file()]
     # A store beside a report must hold all of its cells; without some of them it would contradict it.
     with _merged_store(stored if len(stored) == len(runs) else [], out) as store:
         _keep_settings(runs, out)
         if store is not None:
+            from graphnetz.engine.store.keep import write_examples
+
             store.publish([result.key for result in merged.results], done=False)
+            write_examples(merged, store, merged.results, out)
         merged.write(out)
         if store is not None:
             store.publish([result.key for result in merged.results], done=True)
@@ -99,6 +172,27 @@ def merge(
     else:
         print_report(merged, out)
     return OK
+
+
+def _missing_parts(runs: list[Path]) -> list[str]:
+    """Say which parts of ``--shard`` are not among the runs: what they hold is not in the report."""
+    from graphnetz._core.readers import read_toml
+    from graphnetz.records.config import parse_shard
+
+    there: dict[int, set[int]] = {}
+    for run in runs:
+        shard = read_toml(run / "config.toml").get("shard") if (run / "config.toml").is_file() else None
+        if shard is not None:
+            place, parts = parse_shard(str(shard))
+            there.setdefault(parts, set()).add(place)
+    found = []
+    for parts, places in there.items():
+        first = [f"{place}/{parts}" for place in range(1, min(parts, 1000) + 1) if place not in places]
+        listed = ", ".join(first[:10]) + (", ..." if len(first) > 10 else "")
+        if missing := parts - len(places):
+            what, are = ("Part", "is") if missing == 1 else ("Parts", "are")
+            found.append(f"{what} {listed} {are} not here: the report lacks the cells of {missing} of {parts} parts.")
+    return found
 
 
 def _keep_settings(runs: list[Path], out: Path) -> None:
@@ -112,6 +206,23 @@ def _keep_settings(runs: list[Path], out: Path) -> None:
             write_file(out / "parts" / f"{slug(label)}.toml", text)
 
 
+def _keep_plan(runs: list[Path], target: Store, out: Path) -> None:
+    """Parts of one plan stay under it; cells of several plans have none that they could be held against."""
+    from graphnetz.engine.store import Store
+    from graphnetz.engine.store.keep import register
+
+    metas = []
+    for run in runs:
+        with Store.open(run, readonly=True) as source:
+            metas.append(source.read_meta())
+    plans = [dict(meta.get("analysis_plan") or {}) for meta in metas]
+    if plans and all(plan and plan.get("hash") == plans[0].get("hash") for plan in plans):
+        register(target, plans[0]["plan"], out)
+        late = max(int(meta.get("plan_came_late", 0)) for meta in metas)
+        again = sum(int(meta.get("evaluated_again", 0)) for meta in metas)
+        target.write_meta({"plan_came_late": late} | ({"evaluated_again": again} if again else {}))
+
+
 @contextmanager
 def _merged_store(runs: list[Path], out: Path) -> Iterator[Store | None]:
     """One store with the cells of all runs; where one failed and another did not, with the one that did not."""
@@ -121,6 +232,7 @@ def _merged_store(runs: list[Path], out: Path) -> Iterator[Store | None]:
         yield None
         return
     with Store.create(out) as target:
+        _keep_plan(runs, target, out)
         for ok in (True, False):
             for run in runs:
                 with Store.open(run, readonly=True) as source:
@@ -145,14 +257,10 @@ def leaderboard(
     as_json: Annotated[bool, typer.Option("--json", help="Print the places as JSON.")] = False,
 ) -> int:
     """Write a static page of many runs: places as intervals, groups that cannot be told apart, who was verified."""
-    from graphnetz._core.paths import write_file
     from graphnetz._core.text import shorten
-    from graphnetz.analysis.standings import standings_section
     from graphnetz.report.compare_runs import merge_reports
     from graphnetz.report.jsonio import jsonable
-    from graphnetz.report.page import render_page
-    from graphnetz.report.pagedata import build_page
-    from graphnetz.report.tables import csv_text
+    from graphnetz.report.leaderboard import standings_section, write_site
 
     with ExitStack() as stack:  # predictions of bundles are read while the analysis is made
         reports = _reports(runs, stack)
@@ -161,25 +269,8 @@ def leaderboard(
         states = _verified(runs)
         checked = _checked_pairs(reports, _labels(runs), states)
         found, across = merged.analysis.places, merged.analysis.rank_sets
-    places = [(m, across.mean_ranks[i], across.low[i], across.high[i], across.missing[i])
-              for i, m in enumerate(across.models)]  # fmt: skip
-    board = standings_section(found, merged.scores.tasks, across)
-    merged.sections = [board, _verified_section(_labels(runs), states), *merged.sections]
-    rows = [
-        (p.task, p.model, p.mean, p.low, p.high, p.n, p.first, p.last, p.models, checked.get((p.task, p.model), NOT))
-        for p in found
-    ]
-    columns = (
-        "task", "model", "mean", "ci_low", "ci_high", "n_seeds", "first_place", "last_place", "models", "verified",
-    )  # fmt: skip
-    files = {
-        "index.html": render_page(build_page(merged)),
-        "leaderboard.csv": csv_text(columns, rows),
-        "places.csv": csv_text(("model", "mean_rank", "first_place", "last_place", "tasks_omitted"), places),
-        "results.json": merged.to_json(histories=False),
-    }
-    for name, text in files.items():
-        write_file(out / name, text)
+        merged.sections = [standings_section(merged), _verified_section(_labels(runs), states), *merged.sections]
+        write_site(merged, out, checked=checked)
     lines = []
     for task in merged.scores.tasks:
         first = [

@@ -7,30 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.plain import jsonable
-from graphnetz.cli.app import answer, app, put, say
+from graphnetz.cli.app import OK, WholeGroup, answer, app, put, say
 
 if TYPE_CHECKING:
     from graphnetz.selection import PerformanceBank, Recommendation
+    from graphnetz.selection.example import Source
+    from graphnetz.selection.probe import Race
+    from graphnetz.selection.published import PublishedBank
     from graphnetz.selection.study import TestbedStudy
 
 select_app = typer.Typer(
+    cls=WholeGroup,
     help="Which model should I try on my graph? (after GLEMOS and MetaGL: Park et al., 2023)",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(select_app, name="select")
 
-File = Annotated[Path | None, typer.Argument(help="Edge list file; without one a bundled example graph.")]
-TaskType = Annotated[str, typer.Option("--task", "--task-type", help="link_pred or node_cls.")]
-BankFile = Annotated[
-    Path | None, typer.Option(help="Your own bank: joined to the one that ships; --verify and collect add to it.")
+File = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[GRAPH]",
+        help="Edge list, GraphML, GML, Matrix Market or npz file, graph folder, or a dataset; default: an example.",
+    ),
 ]
+TaskType = Annotated[str, typer.Option("--task", "--task-type", help="link_pred or node_cls.")]
+Labels = Annotated[Path | None, typer.Option(help="Node classes: CSV with the columns node and label.")]
+LabelColumn = Annotated[str | None, typer.Option(help="Column of the classes, where there are several.")]
+Features = Annotated[
+    Path | None, typer.Option(help="Numbers of the nodes: CSV with the column node and one column per feature.")
+]
+Root = Annotated[str, typer.Option(help="Where datasets are kept.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
@@ -40,44 +53,142 @@ def recommend_command(
     task: TaskType = "link_pred",
     top: Annotated[int, typer.Option(min=1, help="Length of the shortlist.")] = 5,
     budget: Annotated[float | None, typer.Option(help="Seconds one training run may take.")] = None,
-    labels: Annotated[Path | None, typer.Option(help="Node classes: CSV with the columns node and label.")] = None,
-    bank: BankFile = None,
+    labels: Labels = None,
+    label_column: LabelColumn = None,
+    features: Features = None,
+    bank: Annotated[
+        str | None,
+        typer.Option(help="glemos, metagl (published records), or a file of your own: joined to the bank that ships."),
+    ] = None,
     selector: Annotated[str | None, typer.Option(help="Who ranks (see 'graphnetz list selectors').")] = None,
-    verify: Annotated[int, typer.Option(min=0, help="Train this many of the shortlist through the engine.")] = 0,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds of --verify.")] = 3,
-    epochs: Annotated[int, typer.Option(min=1, help="Most epochs of --verify.")] = 300,
+    probe: Annotated[
+        str | None,
+        typer.Option(help="Race configurations on your graph for so long, such as 60s; the answer is measured."),
+    ] = None,
+    verify: Annotated[int, typer.Option(min=0, help="Train this many of the shortlist in full and keep the best.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Splits of --probe and --verify.")] = 3,
+    epochs: Annotated[int, typer.Option(min=1, help="Most epochs of --probe and --verify.")] = 300,
     workers: Annotated[int | None, typer.Option(min=1, help="Cells of --verify at a time.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Run folder of --verify; an existing one is resumed.")] = None,
-    code: Annotated[bool, typer.Option("--code", help="Print only the code that builds the first choice.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the best model of --probe or --verify, and the runs of --verify.")
+    ] = None,
+    code: Annotated[bool, typer.Option("--code", help="Print only a script that trains the first choice.")] = False,
+    root: Root = "data/benchmark",
     as_json: AsJson = False,
 ) -> int:
-    """Rank model configurations for a graph without training any."""
+    """Rank model configurations for a graph: at once without training, or measured with --probe and --verify."""
+    from graphnetz.cli.select_show import as_dict, show
+    from graphnetz.graphs import GraphFolder
     from graphnetz.selection import SELECTORS, recommend
+    from graphnetz.selection.example import Source
 
+    if probe is not None and verify:
+        raise UsageError("--probe and --verify both train: give one of them.")
     chosen = SELECTORS[selector]() if selector else None
-    graph = _graph(file, labels)
-    known = _known(bank)
-    result = recommend(graph, task, top=max(top, verify), budget=budget, bank=known, selector=chosen)
-    measured = {}
-    if verify:
-        from graphnetz.selection.verify import verify as train
+    source = Source(file, labels, label_column, features, root)
+    if file is None and not as_json and not code:
+        say("No graph given: showing the bundled example.")
+    graph = source.read()
+    if isinstance(graph, GraphFolder) and (probe is not None or verify or code):
+        raise UsageError(
+            "A graph folder is not trained on here: leave --probe, --verify and --code out, and train what is on the "
+            f"shortlist with 'graphnetz run --graph {file}'."
+        )
+    known, own = _known(bank, root)
+    longest = 1000 if probe is not None else max(top, verify)
+    result = recommend(graph, task, top=longest, budget=budget, bank=known, selector=chosen)
+    race = None
+    if probe is not None or verify:
+        race = _trained(result, probe, verify, seeds=seeds, epochs=epochs, workers=workers, out=out)
+        if own is not None:
+            from graphnetz.selection.verify import remember
 
-        measured = train(result, verify, seeds=range(seeds), epochs=epochs, workers=workers, out=out, keep=bank)
-    words = (lambda: put(result.to_code(0), end="")) if code else lambda: _show(result, measured, top)
-    return answer(as_json, lambda: _as_dict(result, measured, top), words)
+            remember(race, result, own)
+    if code:
+        best = race.contenders[0].name if race is not None else result.choices[0].name
+        place = next(i for i, choice in enumerate(result.choices) if choice.name == best)
+        return answer(as_json, lambda: as_dict(result, race, top), lambda: put(result.to_script(source, place), end=""))
+    answer(as_json, lambda: as_dict(result, race, top), lambda: show(result, race, top))
+    kept = _kept(result, race, out) if race is not None and race.measured else None
+    if not as_json:
+        _next_steps(source, race, kept)
+    return OK
+
+
+def _trained(
+    result: Recommendation, probe: str | None, verify: int, *, seeds: int, epochs: int, workers: int | None,
+    out: Path | None,
+) -> Race:  # fmt: skip
+    if probe is not None:
+        from graphnetz.selection.probe import probe as run_race
+
+        return run_race(result, probe, splits=seeds, epochs=epochs, say=say)
+    from graphnetz.selection.verify import verify as train
+
+    return train(result, verify, seeds=range(seeds), epochs=epochs, workers=workers, out=out)
+
+
+def _kept(result: Recommendation, race: Race, out: Path | None) -> Path | None:
+    """Keep the best network that was measured; rules and embeddings fit themselves and cannot be written down."""
+    import torch
+
+    from graphnetz.selection.bank import own_name
+    from graphnetz.selection.building import engine_model
+    from graphnetz.selection.collect import feature_factor
+    from graphnetz.use.training import keep_best
+
+    by_name = {choice.name: engine_model(choice.configuration) for choice in result.choices}
+    networks = {
+        item.name: by_name[item.name] for item in race.measured if by_name[item.name].kind == "encoder"
+    }  # fmt: skip
+    if not networks:
+        say("No model is kept: those measured fit themselves and cannot be written down.")
+        return None
+    folder = (out or Path("runs") / f"select-{own_name(result.graph)}") / "model"
+    features, factor = result.graph.features, 1.0
+    if features is not None:
+        factor = feature_factor(torch.tensor(features.toarray() if hasattr(features, "toarray") else features))
+    trained = keep_best(result.to_task(), race, networks, folder, factor=factor)
+    if trained.candidates[0].model != race.measured[0].name:
+        say(f"{race.measured[0].name} fits itself and cannot be written down: the best network is kept.")
+    return folder
+
+
+def _next_steps(source: Source, race: Race | None, kept: Path | None) -> None:
+    name = source.name or ""
+    if race is None:
+        say("\nMeasure instead of guess: --probe 60s. A script of the first choice: --code.")
+    elif kept is not None:
+        say(f"\nThe best network is kept in {kept} (README.md says how good it is). Use it:")
+        say(f"  graphnetz predict {kept} --graph {name or 'GRAPH'}")
 
 
 @select_app.command()
 def features(
     file: File = None,
     feature_set: Annotated[str, typer.Option("--set", help="A feature set, or several joined by +.")] = "regular",
-    labels: Annotated[Path | None, typer.Option(help="Node classes: CSV with the columns node and label.")] = None,
+    labels: Labels = None,
+    label_column: LabelColumn = None,
+    node_features: Annotated[
+        Path | None, typer.Option("--features", help="Numbers of the nodes: CSV with the column node.")
+    ] = None,
+    root: Root = "data/benchmark",
     as_json: AsJson = False,
 ) -> int:
-    """Print the meta-features of a graph."""
+    """Print the meta-features of a graph; of a graph folder with their standard errors (0: exact)."""
+    from graphnetz.graphs import GraphFolder
     from graphnetz.selection import feature_names, meta_features
+    from graphnetz.selection.example import Source
+    from graphnetz.selection.folders import folder_features
 
-    graph = _graph(file, labels)
+    graph = Source(file, labels, label_column, node_features, root).read()
+    if isinstance(graph, GraphFolder):
+        found = folder_features(graph, feature_set)
+        rows = {name: dict(zip(("value", "error"), map(jsonable, pair), strict=True)) for name, pair in found.items()}
+        words = [f"{name}\t{value!r}\t± {error!r}" for name, (value, error) in found.items() if value == value]
+        blank = sum(value != value for value, _ in found.values())
+        words.append(f"{blank} more are not computed for a graph on disk.") if blank else None
+        return answer(as_json, lambda: rows, lambda: put("\n".join(words)))
     values = meta_features(graph, feature_set)
     table = {name: jsonable(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
     lines = [f"{name}\t{'' if value is None else repr(value)}" for name, value in table.items()]
@@ -163,9 +274,12 @@ def compare_selectors(
 
 def _show_study(item: TestbedStudy) -> None:
     put(f"\n{item.task}: {item.testbed}, {item.graphs} graphs" + (f" ({item.note})" if item.note else ""))
-    shown = (item.metric, "95 % interval", "rank", "mrr", "ndcg1", item.metric, "mrr", "ndcg1")
+    shown: tuple[str, ...] = (item.metric, "95 % interval", "rank", "mrr", "ndcg1", item.metric, "mrr", "ndcg1")
     widths = (6, 15, 6, 6, 6, 9, 6, 6)
-    put(" " * 70 + "published")
+    if item.has_published:
+        put(" " * 70 + "published")
+    else:
+        shown = shown[:5]
     _show_row("selector", "features", shown, widths)
     for line in item.lines:
         paper = (line.published, line.published_mrr, line.published_ndcg1)
@@ -179,69 +293,17 @@ def _show_study(item: TestbedStudy) -> None:
 
 
 def _show_row(selector: str, features: str, cells: Sequence[str], widths: Sequence[int]) -> None:
-    row = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+    row = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False))
     put(f"{selector:10} {features:14} {row}".rstrip())
 
 
-def _graph(file: Path | None, labels: Path | None) -> Any:
-    from graphnetz.selection.example import example_graph, read_labelled
-
-    if file is None:
-        if labels is not None:
-            raise UsageError("--labels describes the nodes of a graph: give an edge list file as well.")
-        say("No file given: showing the bundled example graph.")
-        return example_graph()
-    return read_labelled(file, labels)
-
-
-def _known(own: Path | None) -> PerformanceBank:
+def _known(bank: str | None, root: str) -> tuple[PerformanceBank | PublishedBank, Path | None]:
+    """The bank to rank with, and the file of one's own that measurements are added to."""
     from graphnetz.selection import PerformanceBank
+    from graphnetz.selection.published import BANKS
 
+    if bank is not None and not Path(bank).exists() and Path(bank).suffix == "":
+        return BANKS[bank](root), None
     shipped = PerformanceBank.load()
-    return shipped.merge(PerformanceBank.load(own)) if own is not None and own.exists() else shipped
-
-
-def _as_dict(result: Recommendation, measured: dict[str, Any], top: int) -> dict[str, Any]:
-    return {
-        "graph": {"name": result.graph.name, "nodes": result.graph.num_nodes, "edges": result.graph.num_edges},
-        "task_type": result.task_type, "metric": result.metric, "level": result.level,
-        "choices": [
-            {
-                "rank": c.rank, "configuration": c.configuration.to_json(), "name": c.name,
-                **{key: jsonable(getattr(c, key)) for key in ("score", "low", "high", "seconds", "memory")},
-                **({"measured": measured[c.name]} if c.name in measured else {}),
-            }
-            for c in result.choices[:top]
-        ],
-        "nearest": [{"graph": name, "distance": distance} for name, distance in result.nearest],
-        "warning": result.warning, "notes": list(result.notes),
-        "known": {"graphs": result.known_graphs, "configurations": result.known_configurations},
-        "code": result.to_code(0),
-    }  # fmt: skip
-
-
-def _show(result: Recommendation, measured: dict[str, Any], top: int) -> None:
-    graph = result.graph
-    put(f"{graph.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {result.task_type}")
-    put(f"Predicted {result.metric} with {result.level:.0%} intervals, from {result.known_graphs} known graphs;")
-    put(f"{result.known_configurations} configurations were ranked and none was trained. The order weighs more than")
-    put("the score: it is learned to put the best first, the score is forecast for each one alone.\n")
-    width = max(len(c.name) for c in result.choices[:top])
-    put(f"{'':>3} {'configuration':{width}} {'score':>6} {'interval':>15} {'seconds':>8}", end="")
-    put(f" {'measured':>18}" if measured else "")
-    for choice in result.choices[:top]:
-        seconds = f"{choice.seconds:.2g}" if choice.seconds == choice.seconds else "?"
-        span = f"{choice.low:.3f} to {choice.high:.3f}"
-        line = f"{choice.rank:>3} {choice.name:{width}} {choice.score:6.3f} {span:>15} {seconds:>8}"
-        got = measured.get(choice.name)
-        if got:
-            spread = f" ± {got['half']:.3f}" if got["half"] is not None else ""
-            line += f" {got['mean']:>10.3f}{spread}" if got["mean"] is not None else f" {'failed':>10}"
-        put(line)
-    put("\nResembles (distance 0 the same, 1 the opposite):")
-    for name, distance in result.nearest:
-        put(f"  {distance:.3f} {name}")
-    for text in (result.warning, *result.notes):
-        if text:
-            put(text)
-    put("\n" + result.to_code(0), end="")
+    own = None if bank is None else Path(bank)
+    return (shipped.merge(PerformanceBank.load(own)) if own is not None and own.exists() else shipped), own

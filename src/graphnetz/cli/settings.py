@@ -75,7 +75,7 @@ def _options(config: type[RunConfig]) -> list[Any]:
 def option_name(name: str, item: Any) -> str:
     """Return how a setting is written on the command line, empty for a table of values: those are for files."""
     kinds, flag = _kinds(item), "--" + name.replace("_", "-")
-    if "object" in kinds:
+    if kinds == {"object"}:
         return ""
     return f"{flag}/--no-{flag[2:]}" if kinds == {"boolean"} and item.default is not False else flag
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from graphnetz._core.grouping import grouped
 from graphnetz._core.text import printable, shorten
 from graphnetz.cli.app import answer, put
 
@@ -51,27 +52,34 @@ def console_of(width: int) -> SafeConsole:
 
 def print_table(
     console: SafeConsole, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None,
-    right: Sequence[str] = (), no_wrap: bool = False,
+    right: Sequence[str] = (), no_wrap: bool = False, whole: int = 0,
 ) -> None:  # fmt: skip
-    """Print a table without lines; ``right`` names the columns whose ends stand below each other."""
+    """Print a table without lines; ``right`` names the columns whose ends stand below each other.
+
+    The first ``whole`` columns are never cut or broken, however narrow the terminal is.
+    """
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=no_wrap, justify="right" if column in right else "left")
-    for row in rows:
-        table.add_row(*map(cell, row))
+    texts = [[cell(value) for value in row] for row in rows]
+    for i, column in enumerate(columns):
+        least = max([len(column), *(len(row[i]) for row in texts)]) if i < whole else None
+        side: Literal["left", "right"] = "right" if column in right else "left"
+        table.add_column(column, no_wrap=no_wrap or i < whole, justify=side, min_width=least, overflow="fold")
+    for row in texts:
+        table.add_row(*row)
     console.print(table)
 
 
 def print_report(report: Any, folder: Path | None) -> None:
     """Print means with intervals per task, then what may be said about them."""
-    wide = 34 + sum(max(16, len(model) + 3) for model in report.models)
+    metrics = {row.task: f"{row.metric} {row.arrow}" for row in report.analysis.grid.rows}
+    wide = 40 + max(map(len, metrics.values()), default=0) + sum(max(16, len(model) + 3) for model in report.models)
     console = console_of(wide)
     cells = _cells(report)
     if console.is_terminal and console.width < wide:
         for task, row in cells.items():
-            console.print(cell(task), style="bold")
+            console.print(f"{cell(task)}, {cell(metrics[task])}", style="bold")
             for model, text in row.items():
                 console.print(f"  {cell(model):24} {text}")
     else:
@@ -79,17 +87,42 @@ def print_report(report: Any, folder: Path | None) -> None:
 
         table = Table(title="mean ± half-width of the 95 % interval over seeds", title_justify="left")
         table.add_column("task", no_wrap=True)
+        table.add_column("metric", no_wrap=True)
         for model in report.models:
             table.add_column(cell(model), justify="right", no_wrap=True)
         for task, row in cells.items():
-            table.add_row(cell(task), *(row[model] for model in report.models))
+            table.add_row(cell(task), cell(metrics[task]), *(row[model] for model in report.models))
         console.print(table, width=wide)
     if report.config.get("budgets"):
         console.print(_counts(report))
-    for line in report.verdicts():
-        console.print(f"- {shorten(line.about, 60)}: {cell(line)}")
+    for about, lines in grouped(report.verdicts(), lambda line: line.about).items():
+        console.print(f"\n{shorten(about, 60)}", style="bold")
+        for line in lines:
+            console.print(f"- {cell(line)}")
+    _print_shifts(console, report)
     if folder is not None:
         console.print(f"\nReport: {folder / 'report.html'!s}")
+
+
+def _print_shifts(console: SafeConsole, report: Any) -> None:
+    """Print what models lose on examples of another kind than they were trained on, where tasks have such."""
+    from graphnetz._core.text import number
+
+    rows = [
+        (
+            s.task,
+            s.model,
+            s.label,
+            number(s.test),
+            number(s.other),
+            f"{number(s.loss)} [{number(s.low)}, {number(s.high)}]",
+        )
+        for s in report.analysis.shifts
+    ]
+    if rows:
+        title = "out of distribution: loss against the test score (positive is worse), 95 % interval over seeds"
+        columns = ("task", "model", "metric", "test", "out of distribution", "loss")
+        print_table(console, columns, rows, title=title, right=columns[3:], no_wrap=True)
 
 
 def _counts(report: Any) -> str:

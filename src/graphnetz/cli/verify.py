@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.text import counted
 from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 RECEIPT = ".verified.json"
@@ -23,7 +24,6 @@ def submit(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Pack a run into one file that others can check: plan, cells, predictions, environments and digests."""
-    from graphnetz._core.text import counted
     from graphnetz.engine.bundle import submit as pack
     from graphnetz.report.integrity import read_digests
 
@@ -44,7 +44,10 @@ def verify(
     source: Annotated[Path, typer.Argument(help="A bundle from graphnetz submit, or a run folder.")],
     retrain: Annotated[int, typer.Option(min=0, help="Cells to train again, drawn at random; 0: none.")] = 60,
     task: Annotated[list[str] | None, typer.Option(help="Only train cells of this task again; repeat it.")] = None,
-    model: Annotated[list[str] | None, typer.Option(help="Only train cells of this model again; repeat it.")] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Only train cells of this model again; or path.py:Class, code of its own that may run."),
+    ] = None,
     signer: Annotated[Path | None, typer.Option(help="Public key (.pub) that must have signed the bundle.")] = None,
     workers: Annotated[int | None, typer.Option(help="Cells at a time.")] = None,
     mirror: Annotated[str | None, typer.Option(help="Folder or URL asked before the network.")] = None,
@@ -69,7 +72,9 @@ def verify(
             say(f"differs: {line}")
         if len(found.wrong) > 50:
             say(f"... and {len(found.wrong) - 50} more.")
-        put("\n".join([*found.notes, "Nothing differs." if found.ok else f"{len(found.wrong)} points differ."]))
+        wrong = len(found.wrong)
+        last = "Nothing differs." if found.ok else f"{counted(wrong, 'point')} differ{'s' if wrong == 1 else ''}."
+        put("\n".join([*found.notes, last]))
 
     answer(as_json, found.as_dict, words)
     return OK if found.ok else FAILED_CELLS

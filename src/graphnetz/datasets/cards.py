@@ -97,7 +97,7 @@ def dataset(
         Name of the dataset; the loader's own name when left out.
     **facts
         The remaining fields of `DatasetCard`: title, source, licence, citation, simulated, offline,
-        graphs, nodes, edges, features, classes, extra, protocol, notes, checksum, mirror, metric, and
+        graphs, nodes, edges, features, classes, extra, protocol, notes, checksum, mirror, metric and evaluator, and
         ``replication``, what a seed varies, for a loader with a ``seed`` argument.
 
     Returns
@@ -180,7 +180,7 @@ def task_of(card: DatasetCard | str, task_type: str | None = None) -> Task:
         epochs=card.serves[kind],
         card=card,
         replication=card.replication,
-        metric=card.metric,
+        metric=card.metric_of(kind),
         protocol=card.protocol,
         category=card.category,
         graph=card.name,

@@ -34,6 +34,18 @@ def stratified_masks(
     return masks[0], masks[1], masks[2]
 
 
+def stratified_split(codes: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the nodes of one stratified 60/20/20 split of those with a class.
+
+    Examples
+    --------
+    >>> {part: len(nodes) for part, nodes in stratified_split(np.arange(100) % 4 - 1).items()}
+    {'train': 45, 'val': 15, 'test': 15}
+    """
+    masks = stratified_masks(codes, splits=1)
+    return {part: np.flatnonzero(mask) for part, mask in zip(("train", "val", "test"), masks, strict=True)}
+
+
 def consecutive_split(train: int, val: int, test: int) -> dict[str, np.ndarray]:
     """Return the split of a list whose graphs are ordered train, validation, test."""
     bounds = np.split(np.arange(train + val + test), [train, train + val])

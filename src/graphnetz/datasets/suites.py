@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from graphnetz._core.registry import Registry
-from graphnetz.datasets.cards import task_of
+from graphnetz.datasets.cards import CARDS, task_of
 from graphnetz.datasets.catalogue import UNTIL_FLAT
 from graphnetz.records import Task
 from graphnetz.records.suite import Suite
@@ -23,7 +23,12 @@ SUITES = _Suites(
     "suite",
     entry_points="graphnetz.suites",
     accepts=callable,
-    homes=("graphnetz.papers.graphnetz.suite", "graphnetz.papers.benchmarking_gnns.suite"),
+    homes=(
+        "graphnetz.papers.graphnetz.suite",
+        "graphnetz.papers.benchmarking_gnns.suite",
+        "graphnetz.papers.benchmarking_gnns.tables",
+        "graphnetz.papers.rings.suite",
+    ),
 )
 """Every suite by name: call one for its tasks."""
 
@@ -42,7 +47,13 @@ def first_default() -> list[Task]:
     """Return the default suite of the first editions: nothing to download, mostly simulated, and leaks among it."""
     tasks = [task_of(name, kind) for name, kind in FIRST_DEFAULT]
     # Rare positive edges: F1 at a fixed threshold would be 0 for a model that ranks them well.
-    return [dataclasses.replace(task, metric="auc") if task.task_type == "edge_cls" else task for task in tasks]
+    ranked = ("edge_cls", "link_pred")
+    return [dataclasses.replace(task, metric="auc") if task.task_type in ranked else task for task in tasks]
+
+
+def algorithmic() -> list[Task]:
+    """Return problems with exact answers, learnt on small graphs and asked on larger ones too."""
+    return [task_of(card) for card in CARDS.values() if card.name.startswith("algo_") and card.simulated]
 
 
 def _until_flat(task: Task) -> Task:
@@ -56,6 +67,7 @@ def _until_flat(task: Task) -> Task:
 SMALL = {"hidden_channels": 32}
 SUITES.add("default", Suite("default", default, seeds=range(5), protocol=SMALL))
 SUITES.add("quick", Suite("quick", quick, seeds=range(3), protocol=SMALL))
+SUITES.add("algorithmic", Suite("algorithmic", algorithmic, seeds=range(5), protocol=SMALL))
 SUITES.add("first-default", Suite("first-default", first_default))
 
 DEFAULT: tuple[tuple[str, str], ...] = (

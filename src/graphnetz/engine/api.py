@@ -9,11 +9,16 @@ import numpy as np
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import training_context
+from graphnetz._core.text import shorten
 from graphnetz.datasets import find_task
-from graphnetz.engine.worker import Workbench, build_model, chosen_candidate, with_candidate
+from graphnetz.engine.fitting import build_model, with_candidate
+from graphnetz.engine.store import Store
+from graphnetz.engine.trial import tried
+from graphnetz.engine.weights import SUFFIX, put_weights, read_weights
+from graphnetz.engine.worker import Workbench
 from graphnetz.metrics import METRICS
 from graphnetz.models import spec_from
-from graphnetz.records import Cell, Task
+from graphnetz.records import Cell, CellResult, Task
 from graphnetz.report import BenchmarkReport
 from graphnetz.tasktypes import Split, known_task_type
 
@@ -83,12 +88,12 @@ def evaluate(y_true: Any, y_pred: Any, task: Task | str) -> dict[str, float]:
 
 
 def load_model(
-    report: BenchmarkReport,
+    report: BenchmarkReport | str | Path,
     task: Task | str,
     model: str,
     seed: int,
     *,
-    folder: str | Path,
+    folder: str | Path | None = None,
     spec: Any = None,
     root: str = "data/benchmark",
 ) -> Any:
@@ -97,14 +102,14 @@ def load_model(
     Parameters
     ----------
     report
-        The report of the run, as `run_benchmark` returned it.
+        The run folder, or the report of the run with ``folder``.
     task, model, seed
         Which cell. A task that only a script knows is given itself instead of its name.
     folder
-        The run folder.
+        The run folder, where ``report`` is a report.
     spec
         The model, when it is not registered under its name or was given arguments: anything that
-        ``models=`` takes.
+        ``models=`` takes, ``path.py:Class`` included. Nothing that the folder names is imported.
     root
         Where datasets are kept.
 
@@ -120,23 +125,44 @@ def load_model(
     >>> place = tempfile.TemporaryDirectory()
     >>> run = {"models": ["GCN"], "tasks": ["karate_club"], "seeds": [0], "epochs": 1, "backend": "serial"}
     >>> report = run_benchmark(**run, hidden_channels=4, verbose=False, out=place.name, save_weights=True)
-    >>> sum(p.numel() for p in load_model(report, "karate_club", "GCN", 0, folder=place.name).parameters())
+    >>> sum(p.numel() for p in load_model(place.name, "karate_club", "GCN", 0).parameters())
     150
     >>> place.cleanup()
     """
-    import torch
-
+    if not isinstance(report, BenchmarkReport):
+        folder, report = report, BenchmarkReport.from_json(Path(report) / "results.json")
+    elif folder is None:
+        raise UsageError("load_model needs the run folder: load_model(folder, task, model, seed).")
     name = task if isinstance(task, str) else task.name
     result = next((r for r in report.results if (r.task, r.model, r.seed) == (name, model, seed)), None)
     if result is None:
         raise UsageError(f"The report has no cell ({name!r}, {model!r}, seed {seed}). Look at report.results.")
-    path = Path(folder) / "weights" / f"{result.key}.npz"
-    if not path.exists() or result.protocol is None:
+    key, result = _stored(Path(folder), result)
+    kept = [Path(folder) / "weights" / f"{key}{suffix}" for suffix in (SUFFIX, ".npz")]
+    path = next((file for file in kept if file.exists()), None)
+    if path is None or result.protocol is None:
         raise UsageError(f"No weights were kept for this cell in {str(folder)!r}. Run with save_weights=True.")
     found = find_task(task) if isinstance(task, str) else task
-    chosen, protocol = with_candidate(chosen_candidate(result), spec_from(spec or model), result.protocol)
-    with training_context(seed, dtype=protocol.dtype), np.load(path, allow_pickle=False) as arrays:
+    brought = report.config.get("brought")
+    if spec is None and isinstance(brought, dict) and model in brought:  # ours of that name would be another one
+        said = shorten(str(brought[model]), 120)
+        raise UsageError(f"{model} was brought as {said}. Name it again: spec={said.partition(' (sha256')[0]!r}.")
+    chosen, protocol = with_candidate(result.chosen, spec_from(spec or model, code=spec is not None), result.protocol)
+    with training_context(seed, dtype=protocol.dtype):
         split = Workbench({name: found}, {}, root).seen_by(Cell("", name, model, seed, protocol))
-        built = build_model(known_task_type(found.task_type), chosen, split, protocol)
-        built.load_state_dict({name: torch.from_numpy(arrays[name]) for name in arrays.files})
-    return built.eval()
+        kind = known_task_type(found.task_type)
+        if not chosen.declared and chosen.kind == "encoder":
+            chosen, _ = tried(kind, chosen, split, protocol=protocol, name=model)
+        return put_weights(build_model(kind, chosen, split, protocol), read_weights(path), name=model)
+
+
+def _stored(folder: Path, result: CellResult) -> tuple[str, CellResult]:
+    """The key and the full record of a cell; results.json alone names no keys."""
+    if result.key and result.protocol is not None and (folder / "weights" / f"{result.key}{SUFFIX}").exists():
+        return result.key, result
+    if (folder / "store.sqlite").is_file():
+        with Store.open(folder, readonly=True) as store:
+            for other in store.results(histories=False):
+                if (other.task, other.model, other.seed) == (result.task, result.model, result.seed):
+                    return other.key, other
+    return result.key, result

@@ -15,16 +15,20 @@ from graphnetz._core.errors import UnknownNameError, UsageError, unknown_name
 from graphnetz._core.paths import slug
 from graphnetz.analysis.comparisons import known_test
 from graphnetz.datasets import SUITES, find_task, iter_benchmark_tasks, task_from_edges
+from graphnetz.datasets.custom import standardised
 from graphnetz.engine.adaptive import seed_rule
 from graphnetz.engine.executors import EXECUTORS
 from graphnetz.engine.plan import Plan, make_plan
-from graphnetz.engine.search import SearchSpace
+from graphnetz.engine.search import SearchSpace, read_space
 from graphnetz.engine.worker import Workbench
-from graphnetz.models import MODELS, ModelSpec, named_specs
+from graphnetz.models import ModelSpec, named_specs
 from graphnetz.records import Protocol, Replication, Suite, Task
-from graphnetz.records.config import DEFAULT_MODELS, DEFAULT_SEEDS, PROTOCOLS, RunConfig, load_config
+from graphnetz.records.config import DEFAULT_MODELS, DEFAULT_SEEDS, PROTOCOLS, RunConfig
+from graphnetz.records.config_files import load_config
+from graphnetz.records.references import label_of
 from graphnetz.records.seed_rule import SeedRule
 from graphnetz.tasktypes import known_task_type
+from graphnetz.tasktypes.hard import HardNegatives, Then
 
 __all__ = [
     "DEFAULT_MODELS",
@@ -72,6 +76,11 @@ class Run:
     protocol: Mapping[str, Any]
     model_protocol: Mapping[str, Mapping[str, Any]]
     search: SearchSpace | None = None
+    in_folds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def seeds_of(self, task: str) -> tuple[int, ...]:
+        """Return the seeds of a task's cells: those of the run, or each of them on every fold."""
+        return self.in_folds.get(task, self.seeds)
 
     def plan(self) -> tuple[Workbench, Plan]:
         """Load what must be loaded, and list the cells."""
@@ -86,8 +95,9 @@ class Run:
             weights=weights,
         )
         return workbench, make_plan(
-            workbench, self.seeds, protocol=self.protocol, model_protocol=self.model_protocol or None
-        )
+            workbench, self.seeds, protocol=self.protocol, model_protocol=self.model_protocol or None,
+            in_folds=self.in_folds,
+        )  # fmt: skip
 
 
 def resolve(config: RunConfig, brought: Brought | None = None) -> Run:
@@ -124,10 +134,23 @@ def resolve(config: RunConfig, brought: Brought | None = None) -> Run:
     wanted = config.seed_list() or suite.seeds_at(config.size) or list(range(DEFAULT_SEEDS))
     rule = seed_rule(wanted, config.precision, config.max_seeds)
     seeds = tuple(range(rule.max_seeds)) if rule else tuple(int(seed) for seed in wanted)
-    if config.seed is None and config.seeds is None:
+    in_folds = {} if rule else _in_folds(tasks, seeds, asked=config.seed_list() is not None)
+    # Written down as asked for, they would win over the seeds that tasks with folds have of their own.
+    own = any(task.cross_validation is not None and task.cross_validation.seeds for task in tasks)
+    if config.seed is None and config.seeds is None and not own:
         config = config.model_copy(update={"seeds": wanted})
     protocol, single = _protocols(config, brought, suite, specs)
-    return Run(config, tuple(tasks), specs, seeds, rule, protocol, single, brought.search)
+    search = brought.search or read_space(config.search, specs, trials=config.trials)
+    return Run(config, tuple(tasks), specs, seeds, rule, protocol, single, search, in_folds)
+
+
+def _in_folds(tasks: Iterable[Task], seeds: Sequence[int], *, asked: bool) -> dict[str, tuple[int, ...]]:
+    """Seeds of the cells of tasks with cross-validation: each on every fold."""
+    out = {}
+    for task in tasks:
+        if (rule := task.cross_validation) is not None:
+            out[task.name] = rule.numbers(seeds if asked or rule.seeds is None else rule.seeds)
+    return out
 
 
 def _suite(config: RunConfig, brought: Brought) -> Suite:
@@ -160,7 +183,8 @@ def resolve_tasks(config: RunConfig, brought: Brought | None = None) -> list[Tas
     chosen = [task for task in chosen if only is None or task.name in only]
     if not chosen:
         raise UsageError(f"No task is left: category={config.category!r}, task_type={kind!r}, only={only!r}.")
-    return _transformed(_declared(_measured(chosen, config.metric), config.replication), brought.transform)
+    chosen = _hardened(chosen, config)
+    return _transformed(_declared(_measured(chosen, config), config.replication), brought.transform)
 
 
 def _named_tasks(config: RunConfig) -> list[Task]:
@@ -169,10 +193,10 @@ def _named_tasks(config: RunConfig) -> list[Task]:
     A suite with models of its own has no place for other tasks.
     """
     if config.graph is not None:
-        return [task_from_edges(
+        return [standardised(task_from_edges(
             slug(Path(config.graph).stem), config.graph, labels=config.labels, features=config.features,
             label_column=config.label_column, task_type=config.task_type,
-        )]  # fmt: skip
+        ))]  # fmt: skip
     if config.category is not None:
         return list(iter_benchmark_tasks(category=config.category, task_type=config.task_type))
     if config.suite is None and config.task:
@@ -187,10 +211,27 @@ def _named_tasks(config: RunConfig) -> list[Task]:
     return [tasks[name] for name in config.task or tasks]
 
 
-def _measured(tasks: list[Task], metric: str | None) -> list[Task]:
-    """Tasks with another headline metric, which their task type must compute."""
-    if metric is None:
+def _hardened(tasks: list[Task], config: RunConfig) -> list[Task]:
+    """Link tasks whose true edges are ranked among hard negatives of their own; other tasks as they are."""
+    if config.negatives != "hard":
         return tasks
+    if not any(task.task_type == "link_pred" for task in tasks):
+        raise UsageError(
+            "negatives = 'hard' is about link prediction, and none of the chosen tasks is that. Leave it out."
+        )
+    hard, out = HardNegatives(), []
+    for task in tasks:
+        hook = hard if task.after_split is None else Then(hard, task.after_split)
+        changed = dataclasses.replace(task, after_split=hook, metric="mrr")
+        out.append(changed if task.task_type == "link_pred" else task)
+    return out
+
+
+def _measured(tasks: list[Task], config: RunConfig) -> list[Task]:
+    """Tasks with another headline metric, which their task type must compute."""
+    metric, plain = config.metric, PROTOCOLS[config.protocol].plain_metrics
+    if metric is None:
+        return [dataclasses.replace(t, metric=None) if t.task_type in plain and _is_official(t) else t for t in tasks]
     for task in tasks:
         known = known_task_type(task.task_type).metrics
         if metric not in known:
@@ -199,6 +240,11 @@ def _measured(tasks: list[Task], metric: str | None) -> list[Task]:
                 f"{', '.join(known)} (got {metric!r}). Choose one of these, or tasks of one type."
             )
     return [dataclasses.replace(task, metric=metric) for task in tasks]
+
+
+def _is_official(task: Task) -> bool:
+    """Whether the headline metric is that of the dataset's card, and not one that a suite has chosen."""
+    return task.card is not None and task.metric == task.card.metric_of(task.task_type)
 
 
 def _declared(tasks: list[Task], replication: Replication | None) -> list[Task]:
@@ -225,8 +271,8 @@ def _specs(config: RunConfig, brought: Brought, suite: Suite) -> dict[str, Model
     if chosen is None:
         chosen = config.model or own or config.models()
         if own and config.model:
-            chosen = {name: own[name] if name in own else MODELS[name] for name in config.model}
-    specs = named_specs(chosen)
+            chosen = {label_of(name): own.get(name) or name for name in config.model}
+    specs = named_specs(chosen, code=True)  # settings are the user's own; `resumed_config` looked at those of a folder
     for name, kwargs in brought.model_kwargs.items():
         if name not in specs:
             raise unknown_name("model", name, specs)

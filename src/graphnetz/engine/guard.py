@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import operator
 import sys
@@ -17,7 +16,7 @@ from torch import Tensor
 from torch.nn.modules import module as hooked
 
 from graphnetz._core.errors import GraphnetzError
-from graphnetz.engine.identity.places import is_installed
+from graphnetz.engine.own_state import ClassState, OwnGlobals, classes_of, made_late
 from graphnetz.tasktypes import Split
 from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.pairs import Pairs
@@ -26,13 +25,13 @@ _WATCHED = (
     "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg", "torch.optim", "torch.autograd",
     "torch_geometric.nn", "torch_geometric.nn.conv", "torch_geometric.utils", "torch_geometric.data",
     "numpy", "numpy.linalg", "numpy.random", "random", "math",
-    "graphnetz.metrics", "graphnetz.models", "graphnetz.tasktypes", "graphnetz.tasktypes.loop",
+    "graphnetz.metrics", "graphnetz.metrics.classes", "graphnetz.metrics.ranking", "graphnetz.metrics.ranks",
+    "graphnetz.metrics.regression", "graphnetz.models", "graphnetz.tasktypes", "graphnetz.tasktypes.loop",
     "graphnetz.tasktypes.heads", "graphnetz.tasktypes.packing", "graphnetz.engine.worker",
 )  # fmt: skip
 """Modules whose functions and classes nobody may exchange."""
 
 _HOOKS = tuple(name for name in vars(hooked) if name.startswith("_global_") and name.endswith("_hooks"))
-_GENERATED = ("_propagate", "_edge_updater")
 _BLOCK = 4096
 _MISSING = object()
 
@@ -72,17 +71,22 @@ class Guard:
     ----------
     models
         Classes whose own state is put back by `restore`.
+    code
+        Whatever else of the user's own runs in a cell: of the globals that its functions reach the plain ones are kept.
     """
 
     models: Iterable[type] = ()
+    code: Iterable[Any] = ()
     _spaces: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
-    _own: list[_ClassState] = field(default_factory=list)
+    _own: list[ClassState] = field(default_factory=list)
+    _globals: OwnGlobals = field(default_factory=OwnGlobals)
     _hooks: dict[str, dict[Any, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._spaces = {name: (owner, dict(vars(owner))) for name, owner in _spaces()}
         self._hooks = {name: dict(vars(hooked)[name]) for name in _HOOKS}
-        self._own = [_ClassState(cls) for cls in _classes_of(self.models)]
+        self._own = [ClassState(cls) for cls in classes_of(self.models)]
+        self._globals = OwnGlobals(*self.models, *self.code)
 
     def changed(self) -> list[str]:
         """Return what was exchanged, in words; empty where all is as it was."""
@@ -90,8 +94,18 @@ class Guard:
         hooks = [name for name, before in self._hooks.items() if dict(vars(hooked)[name]) != before]
         return words + ["a hook on all modules was left behind"] * bool(hooks)
 
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Put everything back that is changed inside: libraries, the models' classes and their modules' globals."""
+        before = self._globals.kept()
+        try:
+            yield
+        finally:
+            self.restore()
+            self._globals.put_back(before)
+
     def restore(self) -> None:
-        """Put everything back, the state of the models' classes included."""
+        """Put libraries and the state of the models' classes back."""
         for _, owner, name, before in list(self._exchanged()):
             _put(owner, name, before)
         for name, kept in self._hooks.items():
@@ -106,12 +120,12 @@ class Guard:
             if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
                 continue  # as nearly always: nineteen thousand names in half a millisecond
             for name, value in before.items():
-                if now.get(name, _MISSING) is not value and callable(value) and not _made_late(now.get(name)):
+                if now.get(name, _MISSING) is not value and callable(value) and not made_late(now.get(name)):
                     yield f"{place}.{name}", owner, name, value
             if isinstance(owner, type) and len(now) != len(before):
                 # A method that a class inherits is exchanged by adding one of that name.
                 for name in now.keys() - before.keys():
-                    if any(name in vars(base) for base in owner.__mro__[1:]) and not _made_late(now[name]):
+                    if any(name in vars(base) for base in owner.__mro__[1:]) and not made_late(now[name]):
                         yield f"{place}.{name}", owner, name, _MISSING
 
 
@@ -192,14 +206,6 @@ def _spaces() -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{key}", value
 
 
-def _made_late(value: Any) -> bool:
-    """Whether a method is one that a library exchanges itself when the first object of a class is made.
-
-    Optimisers get a profiled ``step``, message-passing layers a ``propagate`` that was generated for them.
-    """
-    return bool(getattr(value, "hooked", False)) or getattr(value, "__module__", "").endswith(_GENERATED)
-
-
 def _put(owner: Any, name: str, value: Any) -> None:
     if value is _MISSING:
         delattr(owner, name)
@@ -227,6 +233,8 @@ def _tensors(split: Split) -> Iterator[tuple[str, Tensor]]:
         yield from ((f"split.{name}", value) for value in values if isinstance(value, Tensor))
     if split.labels is not None:
         yield "split.labels", split.labels
+    if split.train_data is not None:
+        yield from ((name.replace("data.", "train_data."), value) for name, value in _attributes(split.train_data))
 
 
 def _attributes(data: Any) -> Iterator[tuple[str, Tensor]]:
@@ -244,7 +252,7 @@ def _digest(value: Tensor) -> int:
     if not value.numel():
         return 0  # nothing to change, and an empty tensor may have strides that cannot be viewed as bytes
     if value.numel() == 1:
-        return hash(value.item())
+        return hash(repr(value.item()))  # of its words: every NaN has a hash of its own
     # Flat first: a side of length 1 may have any stride, which bytes must not have.
     flat = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
     whole = flat[: flat.size // 8 * 8].view(np.uint64)
@@ -252,76 +260,9 @@ def _digest(value: Tensor) -> int:
     return hash((sums.tobytes(), flat[whole.size * 8 :].tobytes()))
 
 
-# -- classes of models ----------------------------------------------------------------------------
-
-
-class _ClassState:
-    """Attributes of a class, and copies of what plain containers among them held."""
-
-    def __init__(self, cls: type) -> None:
-        self.cls = cls
-        self.before = dict(vars(cls))
-        self.held = {name: copy.deepcopy(value) for name, value in self.before.items() if _plain(value)}
-
-    def restore(self) -> None:
-        """Give the class its attributes back."""
-        for name in vars(self.cls).keys() - self.before.keys():
-            delattr(self.cls, name)
-        for name, value in self.before.items():
-            if vars(self.cls).get(name, _MISSING) is not value:
-                setattr(self.cls, name, value)
-            if name in self.held:
-                _refill(value, self.held[name])
-
-
-def _plain(value: Any) -> bool:
-    if isinstance(value, list | dict | set):
-        try:
-            copy.deepcopy(value)
-        except Exception:
-            return False
-        return True
-    return isinstance(value, Tensor | np.ndarray)
-
-
-def _refill(value: Any, held: Any) -> None:
-    if isinstance(value, list):
-        value[:] = copy.deepcopy(held)
-    elif isinstance(value, dict | set):
-        value.clear()
-        value.update(copy.deepcopy(held))
-    elif isinstance(value, Tensor):
-        with torch.no_grad():
-            value.copy_(held)
-    else:
-        value[...] = held
-
-
-def _classes_of(models: Iterable[type]) -> list[type]:
-    """Classes of the models' own code: their ancestors and what stands beside them in their modules."""
-    found: dict[type, None] = {}
-    for model in models:
-        for cls in model.__mro__:
-            if not _is_own(cls.__module__):
-                continue
-            beside = vars(sys.modules[cls.__module__]).values() if cls.__module__ in sys.modules else ()
-            found |= dict.fromkeys(
-                [cls, *(c for c in beside if isinstance(c, type) and c.__module__ == cls.__module__)]
-            )
-    return list(found)
-
-
-def _is_own(module: str) -> bool:
-    """Whether a module is a user's own, not one of an installed package or ours."""
-    if module.partition(".")[0] in ("builtins", "graphnetz"):
-        return False
-    path = getattr(sys.modules.get(module), "__file__", None)
-    return path is None or not is_installed(path)
-
-
 def private(split: Split) -> Split:
     """Return a copy of a split that shares no tensor with it."""
-    names = ("data", "train", "val", "test", "labels", "message")
+    names = ("data", "train", "val", "test", "labels", "message", "others", "train_data")
     return dataclasses.replace(split, **{name: _copied(getattr(split, name)) for name in names}, cache={})
 
 

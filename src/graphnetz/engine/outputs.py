@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphnetz._core.paths import atomic_write, write_file
+from graphnetz._core.paths import atomic_write
 from graphnetz.engine.cost.parameters import budgets_of
+from graphnetz.engine.energy import spent
 from graphnetz.engine.plan import Plan
 from graphnetz.engine.store import Store
+from graphnetz.engine.store.keep import write_examples as write_examples
 from graphnetz.engine.worker import Workbench
+from graphnetz.models.spec import Source
 from graphnetz.records import Section, Table, recorded_protocols
-from graphnetz.records.kept import Kept, examples_file, pack_examples
+from graphnetz.records.references import Reference
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.sections import combine, read_sections
 
@@ -57,6 +61,8 @@ def assemble(
         **recorded_protocols(plan.cells),
         "search": workbench.search.as_dict() if workbench.search and not workbench.search.is_empty else None,
     }
+    if brought := {name: source_words(spec.source) for name, spec in workbench.specs.items() if spec.source}:
+        described["brought"] = brought
     if budgets := budgets_of(plan.cells, workbench.specs):
         described["budgets"] = budgets
     report = BenchmarkReport.from_results(
@@ -68,6 +74,13 @@ def assemble(
         words = f"Curves and traces of more than {CURVES_UP_TO} cells are left in the store; the report has their ends."
         report.provenance["notes"].append(words)
     return report
+
+
+def source_words(source: Source) -> str:
+    """Name a file of the user's own without saying where on their machine it lies."""
+    wanted = Reference.read(source.reference)
+    name = wanted.shown if not wanted.is_file else wanted.shown[len(wanted.place) - len(Path(wanted.place).name) :]
+    return f"{name} (sha256 {source.sha256[:16]})" if source.sha256 else name
 
 
 def provenance(store: Store, plan: Plan, results: list[Any], started: float) -> dict[str, Any]:
@@ -83,6 +96,7 @@ def provenance(store: Store, plan: Plan, results: list[Any], started: float) -> 
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds_this_sitting": round(time.time() - started, 3),
         "cell_seconds": round(sum(r.seconds for r in results if r.seconds == r.seconds), 3),
+        "energy_joules": spent(store),
         "failures": [f"{r.task} / {r.model} / seed {r.seed}: {r.status}: {r.error}" for r in results if not r.ok],
     }
 
@@ -95,17 +109,6 @@ def write_outputs(report: BenchmarkReport, store: Store, folder: Path, *, starte
     store.publish(keys, done=True)
     _sweep(folder, before=started)
     store.checkpoint_to_one_file()
-
-
-def write_examples(report: BenchmarkReport, store: Store, plan: Plan, folder: Path) -> None:
-    """Write ``examples/``: what every cell predicted, one file per task, read from the store task by task."""
-    for task in plan.info:
-        keys = [cell.key for cell in plan.cells if cell.task == task]
-        cells = store.results(keys, histories=False, predictions=True)
-        kept = [Kept(cell.model, cell.seed, cell.predictions) for cell in cells if cell.predictions is not None]
-        if kept:
-            write_file(folder / "examples" / examples_file(task), pack_examples(task, kept))
-    report.examples_in = folder
 
 
 def _sweep(folder: Path, *, before: float) -> None:
@@ -129,7 +132,12 @@ def _toml(value: Any) -> str:
     if isinstance(value, (int, float)):
         return str(value).lower()
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     return json.dumps(str(value), ensure_ascii=False)  # a string of JSON is one of TOML
+
+
+def _key(name: str) -> str:
+    """A key of TOML: bare where it may be, quoted where it holds more than letters, digits, - and _."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)

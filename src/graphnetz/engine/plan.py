@@ -15,13 +15,17 @@ from graphnetz.engine.cost.parameters import BudgetCheck
 from graphnetz.engine.identity.data import seed_effect
 from graphnetz.engine.identity.keys import CellKeys
 from graphnetz.engine.identity.reads import watched
+from graphnetz.engine.trial import tried
 from graphnetz.engine.worker import Workbench, require_ok
 from graphnetz.metrics import METRICS, label_of
+from graphnetz.models import ModelSpec
 from graphnetz.records import Cell, Protocol, Task
 from graphnetz.report import TaskInfo
 from graphnetz.tasktypes import Split, known_task_type
 from graphnetz.tasktypes.overlap import repeated
+from graphnetz.tasktypes.ranked import among_all
 from graphnetz.tasktypes.sampled import SAMPLED, check_samples
+from graphnetz.tasktypes.streamed import FolderData, unfit_for_folder
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,32 @@ class Plan:
     sizes: Mapping[str, GraphSize] = field(default_factory=dict)
     repeated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def folds(self) -> list[str]:
+        """Say which tasks train every seed on every fold, and how many there are of both."""
+        seeds: dict[str, set[int]] = {}
+        for cell in self.cells:
+            seeds.setdefault(cell.task, set()).add(cell.seed)
+        rules = {task.name: task.cross_validation for task in self.tasks if task.name in seeds}
+        return [f"{name}: {rule.words(len(seeds[name]))}" for name, rule in rules.items() if rule is not None]
+
+
+def _unfit(name: str, spec: ModelSpec, split: Split) -> str | None:
+    """Why a model cannot be asked what a split asks; None where it can."""
+    if spec.kind == "predictor" and among_all(split) and not hasattr(spec.cls, "score_all"):
+        return f"{name} scores given pairs and cannot rank all entities; --metric auc asks for pairs"
+    if isinstance(split.data, FolderData) and (reason := unfit_for_folder(spec.cls)):
+        return f"{name} {reason}"
+    fits_itself = spec.kind == "predictor" or callable(getattr(spec.cls, "fit", None))
+    if split.train_data is not None and fits_itself and not getattr(spec.cls, "inductive", False):
+        return f"{name} reads the whole graph when it is fitted, and this task keeps test nodes out of training"
+    return None
+
+
+_WITHHELD = (
+    "Task {!r} has edge attributes, which no model is given: some take them and some cannot. "
+    "edge_attributes = true (--edge-attributes) gives them to those that can."
+)
+
 
 def resolve_protocol(task: Task, overrides: Mapping[str, Any]) -> Protocol:
     """Task type defaults, then the task's own settings, then the caller's."""
@@ -68,16 +98,20 @@ def make_plan(
     *,
     protocol: Mapping[str, Any],
     model_protocol: Mapping[str, Mapping[str, Any]] | None = None,
+    in_folds: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Plan:
-    """Load what must be loaded in the driver, check it, and list the cells in plan order."""
+    """Load what must be loaded in the driver, check it, and list the cells in plan order.
+
+    ``in_folds`` holds the seeds of tasks that train every seed on every fold.
+    """
+    own = in_folds or {}
     single = model_protocol or {}
     for name in single:
         if name not in workbench.specs:
             raise unknown_name("model", name, workbench.specs)
     info: dict[str, TaskInfo] = {}
     sizes: dict[str, GraphSize] = {}
-    search = workbench.search
-    keys = CellKeys(None if search is None or search.is_empty else search.as_dict())
+    keys = CellKeys(lambda name: _searched(workbench, name))
     unavailable: list[str] = []
     remarks: list[str] = []
     absent: dict[tuple[str, str], str] = {}
@@ -86,31 +120,46 @@ def make_plan(
     budgets = BudgetCheck()
     for task in workbench.tasks.values():
         try:
-            first = _prepare(workbench, task, seeds, remarks)
+            first = _prepare(workbench, task, own.get(task.name, seeds), remarks)
         except (DownloadError, MissingExtraError) as error:  # a file that cannot be had costs its task, not the run
             unavailable.append(f"{task.name}: {error}")
             absent |= {(task.name, model): unavailable[-1] for model in workbench.specs}
             continue
         info[task.name] = task_info(task, first, splits=fixed_splits(_held(workbench, task.name, None)))
+        _check_folds(task, info[task.name].splits)
         if found := tuple(text for text, _ in repeated(first)):
             copies[task.name] = found
             remarks.extend(f"Task {task.name!r}: {text}" for text in found)
+        remarks.extend(f"Task {task.name!r}: {note}." for note in first.notes)
         if (size := _graph_size(first)) is not None:
             sizes[task.name] = size
+        planned = len(cells)
         data_key = keys.data(task, functools.partial(_held, workbench, task.name))
-        for name, spec in workbench.specs.items():
+        for name, spec in list(workbench.specs.items()):
             if not spec.serves(task.task_type):
                 absent[task.name, name] = f"{name} does not serve {task.task_type}"
                 continue
+            if (unfit := _unfit(name, spec, first)) is not None:
+                absent[task.name, name] = unfit
+                continue
             resolved = resolve_protocol(task, {**task.model_protocol.get(name, {}), **protocol, **single.get(name, {})})
+            if not spec.declared and spec.kind == "encoder":
+                with watched(workbench.root):
+                    spec, reason = tried(known_task_type(task.task_type), spec, first, protocol=resolved, name=name)
+                if reason:
+                    absent[task.name, name] = reason
+                    continue
+                workbench.specs[name] = spec
             # A budget builds the model, which may read and remember.
             with watched(workbench.root) if resolved.budget is not None else contextlib.nullcontext():
                 budgets.look(task, name, spec, first.dims, resolved)
             if resolved.batch_nodes is not None:
                 check_samples(first, task.name)
-            for seed in seeds:
+            for seed in own.get(task.name, seeds):
                 key = keys.cell(task, data_key(seed), name, spec, resolved, seed)
                 cells.append(Cell(key, task.name, name, seed, resolved))
+        if first.dims.edge_dim is not None and not any(cell.protocol.edge_attributes for cell in cells[planned:]):
+            remarks.append(_WITHHELD.format(task.name))
     if protocol.get("batch_nodes") is not None and cells and all(c.protocol.batch_nodes is None for c in cells):
         raise UsageError(
             f"batch_nodes samples neighbours for {', '.join(sorted(SAMPLED))} and none of the chosen tasks is one. "
@@ -120,16 +169,32 @@ def make_plan(
     if unavailable and not info:
         raise DownloadError(" ".join(unavailable))
     if not cells:
-        raise UsageError(
-            "No model serves any of the chosen tasks: "
-            + "; ".join(sorted(set(absent.values())))
-            + ". Choose others, or adapt an encoder with _multi_task_factory."
-        )
+        reasons = "; ".join(sorted({reason.rstrip(".") for reason in absent.values()}))
+        advice = " Choose others, or adapt an encoder with _multi_task_factory." if "does not serve" in reasons else ""
+        raise UsageError(f"No model serves any of the chosen tasks: {reasons}.{advice}")
+    run = tuple(dict.fromkeys(cell.seed for cell in cells)) if own else seeds
     return Plan(
-        tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), seeds, info, absent,
+        tuple(cells), tuple(workbench.tasks.values()), tuple(workbench.specs), run, info, absent,
         fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), fleeting=tuple(keys.notes),
         sizes=sizes, repeated=copies,
     )  # fmt: skip
+
+
+def _check_folds(task: Task, splits: int) -> None:
+    rule = task.cross_validation
+    if rule is not None and rule.folds != splits:
+        raise UsageError(
+            f"Task {task.name!r} declares {rule.folds} folds, and its data carry {splits or 'no fixed'} splits. "
+            "Declare as many as there are."
+        )
+
+
+def _searched(workbench: Workbench, name: str) -> dict[str, Any] | None:
+    """What is searched for one model, as its cells are named by it."""
+    search = workbench.search
+    if search is None or search.is_empty:
+        return None
+    return search.of(name, workbench.specs[name]).as_dict() if search.own else search.as_dict()
 
 
 def _graph_size(split: Split) -> GraphSize | None:

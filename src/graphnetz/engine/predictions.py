@@ -10,10 +10,15 @@ import numpy.typing as npt
 from torch import Tensor
 
 from graphnetz._core.rng import generator
+from graphnetz.kernels.folders import neighbourhoods
+from graphnetz.kernels.structure import LARGE, structure_of
 from graphnetz.metrics import positive_score
 from graphnetz.records import Predictions
+from graphnetz.records.cells import RANKED_EDGE
 from graphnetz.tasktypes import Split
 from graphnetz.tasktypes.packing import PackedGraphs
+from graphnetz.tasktypes.ranked import by_query, queries_of, ranks_of
+from graphnetz.tasktypes.streamed import FolderData
 
 KEPT_EXAMPLES = 100_000
 """Test examples of a cell whose outputs are kept; of more a sample is."""
@@ -41,7 +46,8 @@ def kept_predictions(split: Split, score: Array) -> Predictions:
     -------
     Predictions
         Class numbers where the headline metric needs no more, otherwise scores as float32; of a binary ranking one
-        score per example. All models of a split get the same examples, also where only a sample is kept.
+        score per example; where true edges are ranked among candidates of their own, their ranks. All models of a split
+        get the same examples, also where only a sample is kept.
 
     Examples
     --------
@@ -53,6 +59,8 @@ def kept_predictions(split: Split, score: Array) -> Predictions:
     ('uint8', 'node', True)
     """
     score = np.asarray(score)
+    if by_query(split):
+        score = np.asarray(ranks_of(split, "test", score))
     shared, rows = examined(split)
     found: Predictions = dataclasses.replace(shared, score=score if rows is None else score[rows])
     return dataclasses.replace(found, score=_lean(found, split))
@@ -60,9 +68,10 @@ def kept_predictions(split: Split, score: Array) -> Predictions:
 
 def examined(split: Split) -> tuple[Predictions, Array | None]:
     """Return the examples that all models of a split share, and the rows of the sample where there are too many."""
-    if "tested" not in split.cache:
-        split.cache["tested"] = _tested(split)
-    found: tuple[Predictions, Array | None] = split.cache["tested"]
+    key = "tested_ranks" if by_query(split) else "tested"
+    if key not in split.cache:
+        split.cache[key] = _tested(split)
+    found: tuple[Predictions, Array | None] = split.cache[key]
     return found
 
 
@@ -75,16 +84,21 @@ def _lean(found: Predictions, split: Split) -> Array:
 
 
 def _tested(split: Split) -> tuple[Predictions, Array | None]:
-    target = split.targets["test"]
+    target, unit = split.targets["test"], str(split.unit)
     example = np.asarray(split.examples.get("test", np.arange(len(target))))
+    asked = queries_of(split, "test") if by_query(split) else None
+    if asked is not None:  # the true edges are the examples, the others what they are ranked among
+        example, target, unit = asked.example, asked.candidates, RANKED_EDGE
     count = len(example)
     one_graph = split.unit != "graph" and not isinstance(split.data, PackedGraphs)
-    ends = _ends(split, example) if one_graph else None
+    ends = (_ends(split, example) if asked is None else asked.ends) if one_graph else None
     blocks = _graph_of(split, example)
-    if one_graph:
+    if isinstance(split.data, FolderData):
+        blocks = split.data.communities(example, _centres(int(split.data.num_nodes)))
+    elif one_graph:
         blocks = communities(split.data.edge_index, int(split.data.num_nodes))[example if ends is None else ends[:, 0]]
     whole = Predictions(
-        example, target, np.empty(0), ends=ends, blocks=blocks, unit=split.unit, one_graph=one_graph, total=count,
+        example, target, np.empty(0), ends=ends, blocks=blocks, unit=unit, one_graph=one_graph, total=count,
         node_columns=split.dims.out_channels if split.dims.out_graph else 0,
     )  # fmt: skip
     if count <= KEPT_EXAMPLES:
@@ -133,13 +147,20 @@ def communities(edge_index: Tensor, num_nodes: int) -> Array:
     >>> len(set(communities(torch.stack([torch.arange(199), torch.arange(1, 200)]), 200).tolist()))
     64
     """
+    chosen = _centres(num_nodes)
+    if edge_index.size(1) >= LARGE:  # the same distances in a tenth of the memory; ties go to other neighbours
+        return neighbourhoods(structure_of(edge_index, num_nodes), chosen, both_ways=True)
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components, dijkstra
 
     row, column = edge_index.cpu().numpy()
     graph = coo_matrix((np.ones(row.size), (row, column)), shape=(num_nodes, num_nodes)).tocsr()
-    count = min(num_nodes, max(64, round(num_nodes**0.5)))
-    chosen = np.sort(generator("communities", num_nodes).choice(num_nodes, count, replace=False))
     near = dijkstra(graph, directed=False, indices=chosen, unweighted=True, min_only=True, return_predecessors=True)[2]
     _, part = connected_components(graph, directed=False)
     return np.unique(np.where(near < 0, num_nodes + part, near), return_inverse=True)[1]
+
+
+def _centres(num_nodes: int) -> Array:
+    """Nodes chosen at random, around which a graph is cut."""
+    count = min(num_nodes, max(64, round(num_nodes**0.5)))
+    return np.sort(generator("communities", num_nodes).choice(num_nodes, count, replace=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import sys
 import time
 from collections import Counter, defaultdict
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from graphnetz.records import Cell, CellResult
+from graphnetz.report.notebook import kernel
 
 
 class Estimator:
@@ -56,6 +58,22 @@ def clock(seconds: float) -> str:
     return f"{whole} s"
 
 
+class _Line:
+    """One line below a notebook cell that is written again and again: a log would push the results out of sight."""
+
+    def __init__(self, shell: Any) -> None:
+        self.publish = shell.display_pub.publish
+        self.name = f"graphnetz-{id(self)}"
+        self.begun = False
+
+    def show(self, words: str, share: float) -> None:
+        """Write the line."""
+        bar = f'<progress max="1" value="{share:.3f}"></progress> {html.escape(words)}'
+        data, about = {"text/html": bar, "text/plain": words}, {"display_id": self.name}
+        self.publish(data, transient=about, update=self.begun)
+        self.begun = True
+
+
 class Progress:
     """Shows cells done, failed and running."""
 
@@ -66,6 +84,7 @@ class Progress:
         self.started = self.last = time.monotonic()
         self.said = -1
         self.live: Any = None
+        self.line: _Line | None = None
 
     def __enter__(self) -> Progress:
         if self.verbose and sys.stderr.isatty():
@@ -79,6 +98,8 @@ class Progress:
             )  # fmt: skip
             self.bar = self.live.add_task("", total=self.total, completed=self.done, note="")
             self.live.start()
+        elif self.verbose and (shell := kernel()) is not None:
+            self.line = _Line(shell)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -102,17 +123,23 @@ class Progress:
         if not self.verbose:
             return
         now = time.monotonic()
-        pause = 0.2 if self.live is not None else 5.0 if self.done != self.said else 60.0
+        shown = 0.2 if self.live is not None else 0.5 if self.line is not None else 0.0
+        pause = shown or (5.0 if self.done != self.said else 60.0)
         if now - self.last < pause and self.done < self.total:
             return
         self.last, self.said = now, self.done
-        left = clock(self.estimator.seconds(self.workers))
+        seconds = self.estimator.seconds(self.workers)
+        left = f"about {clock(seconds)} left" if seconds == seconds else "time left unknown until a cell is done"
         failed = f", {self.failed} failed" if self.failed else ""
         if self.live is not None:
             from rich.markup import escape
 
             current = escape(next(iter(self.running.values()), ""))[:60]
-            self.live.update(self.bar, completed=self.done, note=f"about {left} left{failed}  {current}")
+            self.live.update(self.bar, completed=self.done, note=f"{left}{failed}  {current}")
             self.live.refresh()
+            return
+        said = f"{self.done}/{self.total} cells{failed}, {left}"
+        if self.line is not None:
+            self.line.show(said, self.done / max(1, self.total))
         else:
-            print(f"{self.done}/{self.total} cells{failed}, about {left} left", file=sys.stderr, flush=True)
+            print(said, file=sys.stderr, flush=True)

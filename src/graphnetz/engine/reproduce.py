@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,17 @@ from graphnetz._core.errors import GraphnetzError, UsageError
 from graphnetz._core.paths import refuse_links
 from graphnetz._core.readers import from_others
 from graphnetz._core.rng import generator
+from graphnetz._core.text import shorten
 from graphnetz.datasets import SUITES, find_task
 from graphnetz.engine.executors import LocalExecutor, results_of
+from graphnetz.engine.outputs import source_words
 from graphnetz.engine.search import SearchSpace
 from graphnetz.engine.store import Store
 from graphnetz.engine.worker import Workbench
-from graphnetz.models import named_specs
+from graphnetz.models import ModelSpec, named_specs
 from graphnetz.records import Cell, CellResult, Protocol, Task
 from graphnetz.records.digests import predictions_digest
+from graphnetz.records.references import label_of, refuse_inside
 from graphnetz.report import BenchmarkReport
 
 TOLERANCE = 1e-6
@@ -59,6 +63,7 @@ def reproduce(
     tolerance: Tolerance = TOLERANCE,
     root: str = "data/benchmark",
     workers: int | None = None,
+    models: Sequence[str] = (),
 ) -> list[Reproduced]:
     """Train the cells of a run folder or of a ``results.json`` again.
 
@@ -74,6 +79,9 @@ def reproduce(
         Where datasets are kept.
     workers
         Cells at a time.
+    models
+        Models that were brought as ``path.py:Class`` or ``module:Class``, named again. Nothing that the folder itself
+        names is imported.
 
     Notes
     -----
@@ -81,6 +89,9 @@ def reproduce(
     transform or a constructor argument that only the script knew cannot be repeated.
     """
     path = Path(source)
+    for text in models:
+        refuse_inside(text, path if path.is_dir() else path.parent)
+    given = named_specs(list(models), code=True) if models else {}
     if path.is_dir():
         refuse_links(path)
         path = path / "results.json"
@@ -91,16 +102,16 @@ def reproduce(
     if sample is not None and sample < len(wanted):
         chosen = generator("reproduce", len(wanted), sample).choice(len(wanted), size=sample, replace=False)
         wanted = [wanted[int(i)] for i in sorted(chosen)]
-    return train_again(report, wanted, path.parent, tolerance=tolerance, root=root, workers=workers)
+    return train_again(report, wanted, path.parent, tolerance=tolerance, root=root, workers=workers, given=given)
 
 
 def train_again(
     report: BenchmarkReport, wanted: Sequence[CellResult], folder: Path, *, tolerance: Tolerance,
-    root: str, workers: int | None,
+    root: str, workers: int | None, given: Mapping[str, ModelSpec] | None = None,
 ) -> list[Reproduced]:  # fmt: skip
-    """Train ``wanted`` cells of a report again, with the tasks and models that are known here by name."""
+    """Train ``wanted`` cells of a report again, with the tasks and models that are known here by name or ``given``."""
     protocols = _protocols(report, folder)
-    tasks, specs, reasons = known_here(report)
+    tasks, specs, reasons = known_here(report, given or {})
     with from_others("The report's config", "Write the report again with to_json."):
         search = SearchSpace(**report.config["search"]) if report.config.get("search") else None
     workbench = Workbench(tasks, specs, root, search)
@@ -122,7 +133,27 @@ def train_again(
         if not tasks[task].seeded or tasks[task].card is None:
             workbench.dataset(task, seed)  # loaded here, so that workers share it
     made = results_of(LocalExecutor(workers=workers), list(cells.values()), workbench)
-    return [_compared(result, made, missing, tolerance) for result in wanted]
+    found = [_compared(result, made, missing, tolerance) for result in wanted]
+    other = _other_files(report, given or {})
+    return [replace(row, reason=other[row.model]) if _open(row) and row.model in other else row for row in found]
+
+
+def _open(row: Reproduced) -> bool:
+    return row.verdict in ("close", "differs")
+
+
+def _other_files(report: BenchmarkReport, given: Mapping[str, ModelSpec]) -> dict[str, str]:
+    """Models whose file has another content now than in the run, with both digests."""
+    then = report.config.get("brought")
+    now = {name: source_words(spec.source) for name, spec in given.items() if spec.source}
+    digest = re.compile(r"sha256 ([0-9a-f]{16})")
+    found = {}
+    for name, words in now.items():
+        old = digest.search(str(then.get(name))) if isinstance(then, dict) else None
+        new = digest.search(words)
+        if old and new and old[1] != new[1]:
+            found[name] = f"its file has changed: sha256 {new[1]}, in the run {old[1]}"
+    return found
 
 
 def _compared(
@@ -176,8 +207,13 @@ def _protocols(report: BenchmarkReport, folder: Path) -> dict[tuple[str, str, in
     return known
 
 
-def known_here(report: BenchmarkReport) -> tuple[dict[str, Task], dict[str, Any], dict[tuple[str, str], str]]:
-    """Tasks and models by name; those that are not known here, with the reason."""
+def known_here(
+    report: BenchmarkReport, given: Mapping[str, ModelSpec] | None = None
+) -> tuple[dict[str, Task], dict[str, ModelSpec], dict[tuple[str, str], str]]:
+    """Tasks and models by name; those that are not known here, with the reason.
+
+    A model that was brought in a file is taken from ``given`` alone, even where a registered one has its name.
+    """
     suite = str(report.config.get("suite"))
     listed = {task.name: task for task in SUITES[suite]()} if suite in SUITES else {}
     reasons: dict[tuple[str, str], str] = {}
@@ -191,5 +227,18 @@ def known_here(report: BenchmarkReport) -> tuple[dict[str, Task], dict[str, Any]
                 reasons[kind, name] = str(error).split(". ")[0]
         return found
 
+    brought = report.config.get("brought")
+    brought = brought if isinstance(brought, dict) else {}
+
+    def model(name: str) -> ModelSpec:
+        if given and name in given:
+            return given[name]
+        if name in brought:
+            said = shorten(str(brought[name]), 120)
+            again = said.partition(" (sha256")[0]
+            mine = again if label_of(again) == name else f"{name}={again}"
+            raise UsageError(f"it was brought as {said}: name it again, --model {mine}")
+        return named_specs([name])[name]
+
     tasks = known("task", lambda name: listed.get(name) or find_task(name))
-    return tasks, known("model", lambda name: named_specs([name])[name]), reasons
+    return tasks, known("model", model), reasons

@@ -103,6 +103,11 @@ def _value(metric: str, result: CellResult, kept: Predictions | None) -> float:
     if key == "loss":
         raise NotPossibleError("losses are written by the training loop")
     target, score = np.asarray(kept.target), np.asarray(kept.score)
+    if kept.ranked:
+        of_ranks = METRICS[key].of_ranks
+        if of_ranks is None:
+            raise NotPossibleError(f"{key} needs the scores of all pairs, and only ranks of the true edges were kept")
+        return float(of_ranks(score.astype(np.float64)))
     if kept.node_columns:
         return _of_nodes_and_graphs(compute, kept)
     if score.dtype.kind == "u":

@@ -19,10 +19,13 @@ import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz._core.paths import refuse_links
 from graphnetz._core.text import shorten
+from graphnetz.datasets.fitness import fitness_section
 from graphnetz.engine.adaptive import run_rounds
 from graphnetz.engine.config import Brought, Run, mirrored, resolve
 from graphnetz.engine.cost.estimate import recorded_cells
 from graphnetz.engine.cost.footprint import refuse_too_large
+from graphnetz.engine.cost.reference import reference_cell
+from graphnetz.engine.energy import counted
 from graphnetz.engine.executors import EXECUTORS, Executor, Limits, drive
 from graphnetz.engine.identity.environment import environment, environment_key
 from graphnetz.engine.identity.reads import stale
@@ -31,6 +34,7 @@ from graphnetz.engine.plan import Plan
 from graphnetz.engine.preregistration import analysis_plan, count_again, register, registered
 from graphnetz.engine.progress import Estimator, Progress
 from graphnetz.engine.search import SearchSpace
+from graphnetz.engine.shards import part_of
 from graphnetz.engine.store import Store
 from graphnetz.engine.trackers import Listener, listening
 from graphnetz.engine.worker import Workbench
@@ -39,7 +43,8 @@ from graphnetz.models import named_specs
 from graphnetz.records import Cell, CellResult, Protocol, RunConfig, Task
 from graphnetz.records.config import parameters
 from graphnetz.report import BenchmarkReport
-from graphnetz.report.sections import planned_and_read
+from graphnetz.report.sections import combine, planned_and_read
+from graphnetz.report.tuning import tuning_section
 
 
 def run_benchmark(
@@ -55,7 +60,7 @@ def run_benchmark(
     task_type: str | None = None,
     tasks: Iterable[Task | str] | Task | str | None = None,
     device: Any = "auto",
-    search: SearchSpace | None = None,
+    search: SearchSpace | Mapping[str, Any] | str | None = None,
     *,
     protocol: str | Protocol | Mapping[str, Any] | None = None,
     model_kwargs: Mapping[str, Mapping[str, Any]] | None = None,
@@ -96,7 +101,8 @@ def run_benchmark(
     device
         ``"auto"``, ``"cpu"``, ``"cuda:0"``, ...
     search
-        Values to choose from by validation, for every model alike; None searches nothing.
+        Tune inside every cell by validation: ``"default"`` takes the space of each model; a dict such as
+        ``{"lr": [0.01, 0.001], "GAT": {"heads": [1, 8]}}`` or a `SearchSpace` says what to try; None searches nothing.
     protocol
         Overrides for all models, for instance ``{"lr": 1e-3, "selection": "best_val"}``, or the name of a
         protocol such as ``"paper"``. Single protocol keys are keywords too: ``lr=1e-3``.
@@ -130,8 +136,10 @@ def run_benchmark(
     }
     if not isinstance(protocol, str):
         named.pop("protocol", None)
+    if isinstance(search, SearchSpace):
+        del named["search"]
     brought = Brought(
-        tasks=tasks, only=only, models=models, search=search,
+        tasks=tasks, only=only, models=models, search=search if isinstance(search, SearchSpace) else None,
         protocol=None if isinstance(protocol, str) else protocol,
         model_kwargs=model_kwargs or {}, model_protocol=model_protocol or {}, transform=transform,
     )  # fmt: skip
@@ -212,6 +220,9 @@ def run(
     with mirrored(config), ExitStack() as stack:
         # Everything that can be refused is refused before the first file is made.
         workbench, plan = chosen.plan()
+        method = config.pairwise_method or "t"
+        planned = analysis_plan(plan, rule=rule, search=chosen.search, method=method)  # of all parts together
+        plan = part_of(plan, config.shard, whole_tasks=rule is not None)
         started = time.time()
         if verbose:
             print(_first_line(plan, chosen), file=sys.stderr, flush=True)
@@ -220,8 +231,6 @@ def run(
         if out is not None and resumable:
             # Before the first cell, so that `resume` works after a crash.
             write_toml(out / "config.toml", config.kept() | {"out": str(out)})
-        method = config.pairwise_method or "t"
-        planned = analysis_plan(plan, rule=rule, search=chosen.search, method=method)
         register(store, planned, out)
         again = _forget(store, plan, executor, strict_env=strict_env, retry_failed=retry_failed)
         plan = dataclasses.replace(plan, notes=(*plan.notes, *again))
@@ -231,13 +240,16 @@ def run(
         limits = Limits(config.timeout, config.memory)
         train = partial(execute, store, run_one=workbench, executor=executor, limits=limits, verbose=verbose,
                         listen=listen)  # fmt: skip
-        if rule is None:
-            train(plan)
-        else:
-            plan = run_rounds(store, plan, rule, train)
+        with counted(store, elsewhere="address" in EXECUTORS[config.backend].takes):
+            if rule is None:
+                train(plan)
+            else:
+                plan = run_rounds(store, plan, rule, train)
         _explain_environments(store, plan, executor)
         if plan.repeated:
             store.write_section(repeated_section(plan))
+        if known := fitness_section(plan.tasks):
+            store.write_section(known)
         facts = {"suite": config.suite, "hidden_channels": config.hidden_channels or Protocol.hidden_channels}
         facts |= {"epochs": config.epochs, "task_type": config.task_type}
         if rule is not None:
@@ -245,9 +257,11 @@ def run(
         report = assemble(store, plan, workbench, config=facts, started=started)
         report.pairwise_method = method
         report.examples_in = out
+        if (tuned := tuning_section(report.analysis.tuning)) is not None:
+            report.sections = combine(report.sections, [tuned])
         report.sections = planned_and_read(report, registered(store, len(report.results)))
         if out is not None:
-            write_examples(report, store, plan, out)
+            write_examples(report, store, plan.cells, out)
             _ = report.analysis.comparisons  # every test is run here, once; what is written only reads it
             write_outputs(report, store, out, started=started)
     return report
@@ -265,12 +279,20 @@ def _executor(config: RunConfig) -> Executor:
 
 def _first_line(plan: Plan, chosen: Run) -> str:
     """Say what was understood: how many cells of which seeds."""
-    seeds = plan.seeds
+    seeds = chosen.seeds
     row = len(seeds) > 2 and seeds == tuple(range(seeds[0], seeds[-1] + 1))
     listed = f"{seeds[0]} to {seeds[-1]}" if row else ", ".join(str(seed) for seed in seeds)
     counts = {"task": len(plan.info), "model": len(plan.models), "seed": len(seeds)}
+    folds = "".join(f"; {words}" for words in plan.folds())
+    if len(plan.folds()) == len(plan.info):  # each task names the seeds inside its folds
+        listed, _ = "", counts.pop("seed")
     sizes = " x ".join(f"{count} {name}{'s'[: count != 1]}" for name, count in counts.items())
-    return f"{sizes} ({listed}): {'at most ' if chosen.rule else ''}{len(plan.cells)} cells."
+    sizes += f" ({listed})" if listed else ""
+    part = f"Part {chosen.config.shard} of " if chosen.config.shard else ""
+    unfit = len(plan.absent)
+    gaps = f", without {unfit} pair{'s'[: unfit != 1]} of task and model that {'do' if unfit != 1 else 'does'} not fit"
+    most, many = "at most " if chosen.rule else "", len(plan.cells)
+    return f"{part}{sizes}{folds}: {most}{many} cell{'s'[: many != 1]}{gaps if unfit else ''}."
 
 
 def _refuse_folder(out: Path | None) -> None:
@@ -340,7 +362,8 @@ def _worker_environments(plan: Plan, executor: Executor) -> dict[str, dict[str, 
 def _explain_environments(store: Store, plan: Plan, executor: Executor) -> None:
     """Keep what the environment keys of results stand for, when they are not this process's own."""
     here = environment()
-    store.write_environment(environment_key(here), here)
+    if environment_key(here) not in store.read_environments():
+        store.write_environment(environment_key(here), here | {"reference": reference_cell()})
     if store.unexplained_environments():
         for key, facts in _worker_environments(plan, executor).items():
             store.write_environment(key, facts)

@@ -5,7 +5,6 @@ The store stays the record of a run; a tracker that fails is named once and left
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import sys
@@ -21,6 +20,7 @@ from graphnetz._core.optional import require
 from graphnetz._core.paths import slug
 from graphnetz._core.registry import Registry
 from graphnetz.records import Cell, CellResult
+from graphnetz.records.digests import sha256
 
 Listener = Callable[[Cell, CellResult], None]
 
@@ -101,7 +101,7 @@ def place(cell: Cell) -> str:
     parts = []
     for name in (cell.task, cell.model):
         plain = slug(name)
-        parts.append(plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}")
+        parts.append(plain if plain == name else f"{plain}-{sha256(name.encode())[:6]}")
     return "/".join([*parts, f"seed-{cell.seed}"])
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from torch import nn
 from torch_geometric.data import Data
 
@@ -19,23 +17,25 @@ import graphnetz.kernels as kernels
 from graphnetz._core.device import require_device
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
-from graphnetz._core.rng import generator, seed_everything, training_context
+from graphnetz._core.rng import training_context
+from graphnetz.engine.fitting import search_once, train_once
 from graphnetz.engine.guard import Guard, TamperedError, Watch, private, switched, switches, threads_fixed
 from graphnetz.engine.identity.code import users_files
-from graphnetz.engine.identity.reads import seen, watched
+from graphnetz.engine.identity.reads import note_reads, seen, watched
 from graphnetz.engine.predictions import examined, kept_predictions
+from graphnetz.engine.quiet import is_quiet
 from graphnetz.engine.search import SearchSpace
+from graphnetz.engine.weights import SUFFIX, write_weights
 from graphnetz.metrics import METRICS
 from graphnetz.models import ModelSpec
-from graphnetz.models.budget import budget_notes, width_for
-from graphnetz.records import LAYERS_NOTE, Cell, CellResult, GraphList, Protocol, Replication, Task
-from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, fit, shown
+from graphnetz.models.budget import budget_notes
+from graphnetz.models.spec import MultiTaskFactory
+from graphnetz.records import LAYERS_NOTE, Cell, CellResult, GraphList, Replication, Task
+from graphnetz.tasktypes import TASK_TYPES, DivergedError, Fit, Split, TaskType, shown
 from graphnetz.tasktypes.graph_level import OnGraphs, evaluation_batches
-from graphnetz.tasktypes.loop import evaluate
 from graphnetz.tasktypes.overlap import refuse_overlap
 from graphnetz.tasktypes.packing import PackedGraphs
-from graphnetz.tasktypes.reference import as_published
-from graphnetz.tasktypes.sampled import sampled
+from graphnetz.tasktypes.streamed import FolderData
 
 _SPLITS_KEPT = 12
 _SPLIT_BYTES = 64 * 2**20
@@ -46,9 +46,9 @@ class Workbench:
     """Tasks, models and data of a run; calling it with a cell trains that cell.
 
     A cell is lent data and libraries and must leave them as they were, or it fails as ``tampered``. Models of this
-    package are known to do so; a worker that can fork trains any other (`foreign`) in a child of its own: it calls
-    `prepare`, and the child `apart`. In a process that lives on, a foreign model gets a copy of the data, and what it
-    did to classes and libraries is undone.
+    package are known to do so. Any other (`foreign`) gets a copy of the data, and what it did to classes, libraries and
+    globals of its modules is undone. Where its code could do more than that (it is not `quiet`), a worker that can fork
+    trains it in a child of its own: it calls `prepare`, and the child `apart`.
 
     The driver fills ``datasets`` before any worker is forked, so workers share it. Only catalogue
     generators, which are pure functions of the seed, are loaded where they are needed. ``found`` holds
@@ -56,7 +56,7 @@ class Workbench:
     """
 
     tasks: Mapping[str, Task]
-    specs: Mapping[str, ModelSpec]
+    specs: dict[str, ModelSpec]
     root: str
     search: SearchSpace | None = None
     save_predictions: bool = True
@@ -65,6 +65,7 @@ class Workbench:
     found: dict[str, Replication | None] = field(default_factory=dict)
     _splits: OrderedDict[tuple[str, int, str], Split] = field(default_factory=OrderedDict)
     _files: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
+    _quiet: dict[str, bool] = field(default_factory=dict)
     _ready: tuple[str, Split] | None = None
     _guard: Guard | None = None
 
@@ -152,6 +153,14 @@ class Workbench:
         """Whether the model of a cell has code that is not of this package or PyTorch Geometric."""
         return not self.specs[cell.model].is_ours
 
+    def quiet(self, cell: Cell) -> bool:
+        """Whether a foreign model can leave nothing behind but what is put back; found once, before it is built."""
+        if cell.model not in self._quiet:
+            spec = self.specs[cell.model]
+            built = () if isinstance(spec.factory, MultiTaskFactory | None) else (spec.factory,)
+            self._quiet[cell.model] = is_quiet(spec.cls, *built, *spec.kwargs.values())
+        return self._quiet[cell.model]
+
     def apart(self, cell: Cell) -> CellResult:
         """Train one cell in a process that ends with it: nothing needs to be copied or put back."""
         return self._run(cell, copies=False)
@@ -160,18 +169,24 @@ class Workbench:
         """Train one cell. Exceptions of a user's code pass through to the executor, which files them."""
         if not self.foreign(cell):
             return self._run(cell, copies=False)
-        guard = self._guarded()
-        try:
+        with self._guarded().restoring():
             return self._run(cell, copies=True)
-        finally:
-            guard.restore()
+
+    def lent(self, cell: Cell) -> CellResult:
+        """Train one cell on the data themselves, in a process that is replaced when they are tampered with."""
+        with self._guarded().restoring():
+            return self._run(cell, copies=False)
 
     def _run(self, cell: Cell, *, copies: bool) -> CellResult:
         files = self._written_by_user(cell)
         if not files:
             return self._call(cell, copies=copies)
         with watched(self.root, fresh=True):
-            result = self._call(cell, copies=copies)
+            try:
+                result = self._call(cell, copies=copies)
+            except Exception as error:
+                note_reads(error, seen(files))
+                raise
         return dataclasses.replace(result, reads=seen(files))
 
     def _written_by_user(self, cell: Cell) -> Set[str]:
@@ -191,20 +206,20 @@ class Workbench:
             own = private(split) if copies else split
             own = own.to(where) if where.type != "cpu" else own
             watch, before, guard = self._lent(own, kind), switches(), self._guarded()
-            diverged: DivergedError | None = None
-            refused: list[str] = []
+            raised: Exception | None = None
             try:
                 with threads_fixed():
                     outcome, model, trace = self._train(cell, own)
-            except DivergedError as error:
-                diverged = error
-            except TamperedError as error:
-                refused = [str(error)]
+            except Exception as error:
+                raised = error
+            refused = [str(raised)] if isinstance(raised, TamperedError) else []
             if changes := [*refused, *watch.changed(), *switched(before), *guard.changed()]:
                 self._splits.clear()
                 return _named(cell, split, status="tampered", error=_tampering(cell.model, changes))
-            if diverged is not None:
-                return _named(cell, split, status="diverged", error=str(diverged))
+            if isinstance(raised, DivergedError):
+                return _named(cell, split, status="diverged", error=str(raised))
+            if raised is not None:
+                raise raised
         return self._result(cell, split, outcome, model, trace)
 
     def _lent(self, split: Split, kind: TaskType) -> Watch:
@@ -220,21 +235,25 @@ class Workbench:
 
     def _guarded(self) -> Guard:
         if self._guard is None:
-            self._guard = Guard([spec.cls for spec in self.specs.values()])
+            specs = self.specs.values()
+            code = [(spec.factory, dict(spec.kwargs)) for spec in specs] + [t.after_split for t in self.tasks.values()]
+            self._guard = Guard([spec.cls for spec in specs], code)
         return self._guard
 
     def _train(self, cell: Cell, split: Split) -> tuple[Fit, Any, tuple[dict[str, Any], ...]]:
         spec, kind = self.specs[cell.model], TASK_TYPES[self.tasks[cell.task].task_type]
-        if self.search is None or self.search.is_empty or spec.kind == "predictor":
+        space = None if self.search is None else self.search.of(cell.model, spec)
+        fixed = space is None or space.is_empty or (spec.kind == "predictor" and not space.default)
+        if space is None or fixed or len(space) < 2:
             return (*train_once(kind, spec, split, cell.protocol, cell.seed), ())
-        return search_once(kind, spec, split, cell, self.search)
+        return search_once(kind, spec, split, cell, space)
 
     def _result(
         self, cell: Cell, split: Split, outcome: Fit, model: Any, trace: tuple[dict[str, Any], ...]
     ) -> CellResult:
         predictions = kept_predictions(split, outcome.scores["test"]) if self.save_predictions else None
         if self.weights is not None and isinstance(model, nn.Module):
-            save_weights(model, Path(self.weights), cell)
+            write_weights(Path(self.weights) / f"{cell.key}{SUFFIX}", model)
         notes = budget_notes(count_parameters(model), cell.protocol.budget)
         if outcome.layers:
             notes = (*notes, LAYERS_NOTE + outcome.layers)
@@ -246,107 +265,12 @@ class Workbench:
         )  # fmt: skip
 
 
-def build_model(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol) -> Any:
-    """Build the model that a cell trains: of the protocol's width, or of the width that its budget affords."""
-    if spec.kind == "predictor":
-        return spec.build(kind.name, split.dims, protocol.hidden_channels)
-    hidden = protocol.hidden_channels
-    if protocol.budget is not None:
-        hidden = width_for(spec, kind.name, split.dims, protocol.budget).width
-    model = spec.build(kind.name, split.dims, hidden)
-    if split.message is not None:
-        split.message.install(model)
-    return model.to(require_device(protocol.device), getattr(torch, protocol.dtype))
-
-
-def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, seed: int) -> tuple[Fit, Any]:
-    """Build and train one model. The seed is set again here: a cached split must not shift the stream."""
-    seed_everything(seed)
-    model = build_model(kind, spec, split, protocol)
-    if spec.kind == "predictor":
-        return _fit_predictor(kind, model, split, seed), model
-    lent = shown(split, kind.answers)
-    with kernels.accelerate(model, lent.data) as report:
-        hook = getattr(model, "fit", None)
-        if callable(hook):
-            hook(lent, protocol)
-            scores = {part: value.cpu().numpy() for part, value in evaluate(kind, model, split).items()}
-            outcome = _measured(kind, split, scores, history=getattr(model, "history", None))
-        else:
-            trained = as_published(sampled(kind, protocol, model), protocol)
-            outcome = fit(trained, model, split, protocol, keep_best_weights=True)
-    outcome.layers = str(report)
-    return outcome, model
-
-
-def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:
-    from threadpoolctl import threadpool_limits
-
-    lent = shown(split, kind.answers)
-    with threadpool_limits(1):  # one thread, as everywhere: sums must not depend on the core count
-        model.fit(lent, generator("predictor", seed))
-        scores = model.score(lent)
-        # Equally good answers, where the predictor cannot choose: the cell gets their expected metrics.
-        guesses = model.guesses(lent) if hasattr(model, "guesses") else [scores]
-    found = [_measured(kind, split, {part: np.asarray(one[part]) for part in ("val", "test")}) for one in guesses]
-    metrics = {key: float(np.mean([one.metrics[key] for one in found])) for key in found[0].metrics}
-    history = {key: [metrics[key]] for key in found[0].history}
-    return Fit(history, metrics, {part: np.asarray(scores[part]) for part in ("val", "test")}, 1)
-
-
-def _measured(kind: TaskType, split: Split, scores: dict[str, np.ndarray], *, history: Any = None) -> Fit:
-    metrics: dict[str, float] = {}
-    for part in ("val", "test"):
-        metrics |= kind.measure(split, part, scores[part])
-    keys = [f"{part}_{split.metric}" for part in ("val", "test")]
-    return Fit(dict(history or {key: [metrics[key]] for key in keys}), metrics, scores, 1)
-
-
-def search_once(
-    kind: TaskType, spec: ModelSpec, split: Split, cell: Cell, space: SearchSpace
-) -> tuple[Fit, Any, tuple[dict[str, Any], ...]]:
-    """Train every candidate with the cell's seed and keep the best on validation; test values are not looked at."""
-    metric = METRICS[split.metric]
-    trace: list[dict[str, Any]] = []
-    best: tuple[float, Fit, Any] | None = None
-    for candidate in space.candidates():
-        chosen, protocol = with_candidate(candidate, spec, cell.protocol)
-        row: dict[str, Any] = dict(candidate)
-        try:
-            outcome, model = train_once(kind, chosen, split, protocol, cell.seed)
-        except DivergedError as error:
-            trace.append(row | {"error": str(error)})
-            continue
-        value = outcome.metrics[f"val_{split.metric}"]
-        trace.append(row | {f"val_{split.metric}": value})
-        signed = value if metric.greater_is_better else -value
-        if best is None or signed > best[0]:
-            best = (signed, outcome, model)
-    if best is None:
-        raise DivergedError("Every candidate of the search diverged. Widen the search space.")
-    return best[1], best[2], tuple(trace)
-
-
-def with_candidate(candidate: Mapping[str, Any], spec: ModelSpec, protocol: Protocol) -> tuple[ModelSpec, Protocol]:
-    """Return model and protocol with the settings of one candidate of a search."""
-    changes = {k: v for k, v in candidate.items() if not k.startswith("model.")}
-    wanted = {k.removeprefix("model."): v for k, v in candidate.items() if k.startswith("model.")}
-    return spec.with_kwargs({k: v for k, v in wanted.items() if spec.accepts(k)}), protocol.replace(**changes)
-
-
-def chosen_candidate(result: CellResult) -> dict[str, Any]:
-    """Return the settings that the search inside a cell chose, as `search_once` does; none without a search."""
-    key = f"val_{result.metric.removeprefix('test_')}"
-    sign = 1 if result.greater_is_better else -1
-    rows = [row for row in result.trace if key in row]
-    best = max(rows, key=lambda row: sign * row[key], default={})
-    return {name: value for name, value in best.items() if name != key}
-
-
 def _index(split: Split) -> None:
     """Make what the kernels keep with the tensors of a graph."""
     data = split.data
-    if not isinstance(data, PackedGraphs):
+    if isinstance(data, FolderData):
+        _ = data.sampler
+    elif not isinstance(data, PackedGraphs):
         kernels.input_features(data.x)
         kernels.structure_of(data.edge_index, int(data.num_nodes or 0))
 
@@ -379,13 +303,6 @@ def count_parameters(model: Any) -> int:
     return sum(p.numel() for p in model.parameters() if p.requires_grad) if isinstance(model, nn.Module) else 0
 
 
-def save_weights(model: nn.Module, folder: Path, cell: Cell) -> None:
-    """Write parameters as a plain array archive named by the cell's key (no pickle)."""
-    folder.mkdir(parents=True, exist_ok=True)
-    arrays = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
-    np.savez_compressed(folder / f"{cell.key}.npz", **arrays)
-
-
 def without_edge_attributes(split: Split) -> Split:
     """A view of the split whose models never hear of edge attributes."""
     if split.dims.edge_dim is None:
@@ -395,7 +312,11 @@ def without_edge_attributes(split: Split) -> Split:
         data = dataclasses.replace(data, edge={k: v for k, v in data.edge.items() if k != "edge_attr"})
     else:
         data.edge_attr = None
-    return dataclasses.replace(split, data=data, dims=dataclasses.replace(split.dims, edge_dim=None), cache={})
+    trained = copy.copy(split.train_data)
+    if trained is not None:
+        trained.edge_attr = None
+    dims = dataclasses.replace(split.dims, edge_dim=None)
+    return dataclasses.replace(split, data=data, train_data=trained, dims=dims, cache={})
 
 
 def _transformed(loaded: Any, transform: Any) -> Any:
@@ -411,7 +332,7 @@ def _size(split: Split) -> int:
     data = split.data
     if hasattr(data, "node"):
         return sum(int(v.nbytes) for v in (*data.node.values(), *data.edge.values(), data.edge_index))
-    return int(data.x.nbytes + data.edge_index.nbytes)
+    return 0 if isinstance(data, FolderData) else int(data.x.nbytes + data.edge_index.nbytes)
 
 
 def require_ok(workbench: Workbench, name: str, seed: int) -> Split:

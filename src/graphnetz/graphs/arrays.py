@@ -33,6 +33,8 @@ class GraphArrays:
         Whether the source is a list of edges, which cannot name a node without an edge.
     title
         What the source calls the graph, None where it has no name.
+    feature_names
+        Names of the columns of ``features``, where the source has any.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class GraphArrays:
     directed: bool | None = None
     listed: bool = False
     title: str | None = None
+    feature_names: tuple[str, ...] = ()
 
 
 def feature_matrix(values: Any, rows: int, *, what: str = "features") -> np.ndarray:
@@ -75,13 +78,31 @@ def class_codes(labels: Any) -> np.ndarray:
     >>> class_codes(["b", None, "a"]).tolist()
     [1, -1, 0]
     """
+    names, known = _sortable(labels)
+    codes = np.full(len(known), -1, dtype=np.int64)
+    codes[known] = np.unique(names, return_inverse=True)[1]
+    return codes
+
+
+def class_names(labels: Any) -> list[str]:
+    """Return the names of the classes in the order of `class_codes`; whole numbers are written as such.
+
+    Examples
+    --------
+    >>> class_names(["b", None, "a"]), class_names([10, 9])
+    (['a', 'b'], ['9', '10'])
+    """
+    names, _ = _sortable(labels)
+    unique = np.unique(names)
+    return [f"{value:g}" if unique.dtype.kind == "f" else str(value) for value in unique]
+
+
+def _sortable(labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The labels that there are, as numbers where all of them are; and where they are."""
     values = np.asarray(labels, dtype=object)
     known = np.array([v is not None and v == v for v in values], dtype=bool)
     numeric = all(isinstance(v, int | float | np.number) for v in values[known])
-    names = values[known].astype(float) if numeric else values[known].astype(str)
-    codes = np.full(len(values), -1, dtype=np.int64)
-    codes[known] = np.unique(names, return_inverse=True)[1]
-    return codes
+    return values[known].astype(float) if numeric else values[known].astype(str), known
 
 
 def to_numpy(value: Any) -> Any:

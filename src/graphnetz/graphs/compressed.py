@@ -6,7 +6,8 @@ attributes, so that a recommendation for an edge list never pays for those impor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from graphnetz._core.errors import DataError
 from graphnetz.graphs import counts
-from graphnetz.graphs.arrays import class_codes
+from graphnetz.graphs.arrays import class_codes, class_names
 from graphnetz.graphs.files import read_graph
 
 IntArray = npt.NDArray[np.int64]
@@ -41,6 +42,8 @@ class Graph:
         Node features (dense or scipy sparse), or None.
     name
         What the graph is called.
+    node_names, class_names
+        What the source calls nodes and classes; empty where they have only numbers.
 
     Examples
     --------
@@ -57,6 +60,8 @@ class Graph:
     labels: IntArray | None = None
     features: Any = None
     name: str = "graph"
+    node_names: tuple[Any, ...] = ()
+    class_names: tuple[str, ...] = ()
 
     @property
     def num_nodes(self) -> int:
@@ -72,6 +77,20 @@ class Graph:
     def directed(self) -> bool:
         """Whether the input listed some edge in one direction only."""
         return self.entries != len(self.indices) + int(self.loops.sum())
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of edges, labels and features: what tells graphs apart whose files have the same name."""
+        parts = [self.indptr, self.indices, self.loops, np.array([self.entries])]
+        if self.labels is not None:
+            parts.append(self.labels)
+        if self.features is not None:
+            rows = self.features.tocsr() if hasattr(self.features, "tocsr") else self.features
+            parts += [rows.indptr, rows.indices, rows.data] if hasattr(rows, "indptr") else [np.asarray(rows)]
+        found = hashlib.sha256()
+        for part in parts:
+            found.update(f"{part.dtype.str}{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()
 
     @cached_property
     def simple_degree(self) -> IntArray:
@@ -152,9 +171,14 @@ def as_graph(
     found = read_graph(source, labels=labels, features=features, num_nodes=num_nodes, label_column=label_column)
     if directed is None:
         directed = found.directed is not False
-    return from_pairs(
+    made = from_pairs(
         found.edges[:, 0], found.edges[:, 1], num_nodes=found.num_nodes, directed=directed, labels=found.labels,
         features=found.features, name=name or found.title or "graph",
+    )  # fmt: skip
+    named = found.labels is not None and made.labels is not None and np.asarray(found.labels).dtype.kind not in "iufb"
+    return replace(
+        made, node_names=() if found.names is None else tuple(found.names.tolist()),
+        class_names=tuple(class_names(found.labels)) if named else (),
     )  # fmt: skip
 
 

@@ -75,18 +75,9 @@ def read_edge_list(path: Path) -> EdgeList:
     >>> found.ids.tolist(), found.edges.tolist()
     (['ada', 'bob', 'cy'], [[0, 1], [1, 2]])
     """
-    delimiter, titles = _layout(path)
-    head = list(islice(text_rows(path, delimiter), _PEEK))
-    cells = [row for _, row in head]
-    header = _is_edge_header(cells[0], cells[1:])
-    if header:
-        titles = cells[0]
-    elif not _named(titles) or len(titles) != len(cells[0]):
-        titles = []  # an ordinary comment
-    ends = end_columns(titles, path.name, width=len(cells[0]))
-    if header and len(head) < 2:
-        raise DataError(f"{path.name} has a header and no edges. Give one edge per line.")
-    lowered, skip = [title.lower() for title in titles], head[0][0] if header else 0
+    delimiter, titles, ends, skip = edge_layout(path)
+    header = skip > 0
+    lowered = [title.lower() for title in titles]
     weight = [position for position, title in enumerate(lowered) if title == "weight"]
     pairs = None if "label" in lowered else _fast(path, delimiter, ends, skip=skip, kind=np.int64)
     # the line-by-line reader finds the line of a bad weight
@@ -104,6 +95,34 @@ def read_edge_list(path: Path) -> EdgeList:
             "'source' and 'target' in a first line."
         )
     return found
+
+
+def edge_layout(path: Path) -> tuple[str | None, list[str], tuple[int, int], int]:
+    """Look at the first rows of an edge list.
+
+    Parameters
+    ----------
+    path
+        As for `read_edge_list`.
+
+    Returns
+    -------
+    delimiter, titles, ends, skip
+        What separates the columns (None: blanks), their names or nothing, the positions of the two id columns, and the
+        lines up to the end of the header, 0 without one.
+    """
+    delimiter, titles = _layout(path)
+    head = list(islice(text_rows(path, delimiter), _PEEK))
+    cells = [row for _, row in head]
+    header = _is_edge_header(cells[0], cells[1:])
+    if header:
+        titles = cells[0]
+    elif not _named(titles) or len(titles) != len(cells[0]):
+        titles = []  # an ordinary comment
+    ends = end_columns(titles, path.name, width=len(cells[0]))
+    if header and len(head) < 2:
+        raise DataError(f"{path.name} has a header and no edges. Give one edge per line.")
+    return delimiter, titles, ends, head[0][0] if header else 0
 
 
 def edges_of(rows: Iterable[Row], titles: Sequence[str], *, ends: tuple[int, int], place: str) -> EdgeList:
@@ -244,6 +263,8 @@ def _layout(path: Path) -> tuple[str | None, list[str]]:
         with open_text(path) as stream:
             comment = ""
             for line in map(str.strip, stream):
+                if "\0" in line:
+                    raise DataError(f"{path.name} is not a text file: it holds a zero byte. Give a table of edges.")
                 if line and not line.startswith(_COMMENT):
                     delimiter = next((mark for mark in ",;\t" if mark in line), None)
                     return delimiter, [cell.strip() for cell in comment.split(delimiter)]

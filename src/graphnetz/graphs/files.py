@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from graphnetz._core.errors import DataError, GraphnetzError
+from graphnetz._core.errors import DataError, GraphnetzError, unknown_name
 from graphnetz._core.readers import open_binary, refuse_bomb, regular
 from graphnetz._core.text import shorten
 from graphnetz.graphs.arrays import GraphArrays, feature_matrix, is_sparse, to_numpy
 from graphnetz.graphs.edgelist import EdgeList, edges_of, end_columns, read_edge_list
 from graphnetz.graphs.node_values import add_values
+from graphnetz.graphs.parquet import read_parquet
 
 ACCEPTED = (
-    "an edge list, GraphML, GML, Matrix Market or npz file, a PyG Data, a networkx graph, a frame, a scipy sparse "
-    "matrix or an array [2, E] or [E, 2]"
+    "an edge list, Parquet, GraphML, GML, Matrix Market or npz file, a PyG Data, a networkx graph, a frame, a scipy "
+    "sparse matrix or an array [2, E] or [E, 2]"
 )
 # a graph of this many nodes needs 16 GB for one float32 feature column and its gradient; beyond it
 # an id is far more likely a phone number than a node
@@ -73,10 +74,11 @@ def read_graph(
     >>> graph.num_nodes, graph.edges.tolist()
     (3, [[0, 1], [1, 2], [2, 0]])
     """
+    required = labels is None and label_column is not None
     if isinstance(source, str | os.PathLike):
-        graph = _read_path(Path(source), label_column, feature_columns)
+        graph = _read_path(Path(source), label_column, feature_columns, required)
     elif hasattr(source, "adj") and hasattr(source, "nodes"):
-        graph = _from_networkx(source, label_column, feature_columns)
+        graph = _from_networkx(source, label_column, feature_columns, required)
     else:
         graph = _from_object(source, edge_rows=edge_rows)
     return add_values(
@@ -88,7 +90,7 @@ def read_graph(
 # files
 
 
-def _read_path(path: Path, label: str | None, features: Sequence[str]) -> GraphArrays:
+def _read_path(path: Path, label: str | None, features: Sequence[str], required: bool) -> GraphArrays:
     if not path.exists():
         raise DataError(f"The file {str(path)!r} does not exist; give the path of an edge list, GraphML or npz file.")
     regular(path, give="Give the path of an edge list, GraphML or npz file.")
@@ -98,7 +100,7 @@ def _read_path(path: Path, label: str | None, features: Sequence[str]) -> GraphA
             refuse_bomb(path)
         if suffix in _WITH_ATTRIBUTES:
             read, default = _WITH_ATTRIBUTES[suffix]
-            graph = _from_networkx(read(path), label or default, features)
+            graph = _from_networkx(read(path), label or default, features, required)
         else:
             graph = _READERS.get(suffix, _read_list)(path)
     except GraphnetzError:
@@ -120,7 +122,11 @@ def _read_gml(path: Path) -> Any:
     import networkx as nx
 
     with open_binary(path) as stream:
-        return nx.read_gml(stream, label="id")
+        graph = nx.read_gml(stream, label="id")
+    names = dict(graph.nodes(data="label"))
+    # Labels name the nodes where every node has one of its own; elsewhere there are only numbers.
+    own = None not in names.values() and len(set(names.values())) == len(names)
+    return nx.relabel_nodes(graph, names) if own and any(str(key) != str(names[key]) for key in names) else graph
 
 
 def _read_mtx(path: Path) -> GraphArrays:
@@ -159,7 +165,13 @@ def _from_list(found: EdgeList) -> GraphArrays:
     return GraphArrays(found.edges, len(found.ids), found.ids, found.columns, directed=False, listed=True)
 
 
-_READERS: Mapping[str, Callable[[Path], GraphArrays]] = {".npz": _read_npz, ".mtx": _read_mtx}
+def _read_parquet(path: Path) -> GraphArrays:
+    return _from_frame(read_parquet(path))
+
+
+_READERS: Mapping[str, Callable[[Path], GraphArrays]] = {
+    ".npz": _read_npz, ".mtx": _read_mtx, ".parquet": _read_parquet
+}  # fmt: skip
 _WITH_ATTRIBUTES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     ".graphml": (_read_graphml, "label"),
     ".gml": (_read_gml, "value"),
@@ -236,7 +248,7 @@ def _from_sparse(matrix: Any, what: str) -> GraphArrays:
     return GraphArrays(pairs, int(matrix.shape[0]), edge_columns={"weight": np.asarray(entries.data)[held]})
 
 
-def _from_networkx(graph: Any, label: str | None, features: Sequence[str]) -> GraphArrays:
+def _from_networkx(graph: Any, label: str | None, features: Sequence[str], required: bool) -> GraphArrays:
     """Nodes keep the graph's own order."""
     nodes = list(graph.nodes())
     if not nodes:
@@ -248,12 +260,15 @@ def _from_networkx(graph: Any, label: str | None, features: Sequence[str]) -> Gr
         if values and all(value is not None for value in values):
             columns[key] = np.asarray(values)
     classes = [] if label is None else [value for _, value in graph.nodes(data=label)]
+    if required and all(value is None for value in classes):
+        raise unknown_name("node attribute", str(label), {key for _, held in graph.nodes(data=True) for key in held})
     return GraphArrays(
         edges=np.array([(index[u], index[v]) for u, v in graph.edges()], dtype=np.int64).reshape(-1, 2),
         num_nodes=len(nodes),
         names=np.array([str(node) for node in nodes]),
         edge_columns=columns,
         features=_attributes(graph, features) if features else None,
+        feature_names=tuple(features),
         labels=np.array(classes, dtype=object) if any(value is not None for value in classes) else None,
         directed=graph.is_directed(),
         title=str(getattr(graph, "name", "")) or None,

@@ -17,6 +17,7 @@ from graphnetz._core.errors import DataError
 from graphnetz._core.readers import refuse_bomb, regular
 from graphnetz.graphs.arrays import GraphArrays, feature_matrix, is_sparse, to_numpy
 from graphnetz.graphs.edgelist import LABEL_TITLES, NODE_TITLES, read_table, values_of
+from graphnetz.graphs.parquet import read_parquet
 
 
 def add_values(
@@ -39,7 +40,9 @@ def add_values(
     if labels is not None:
         graph = dataclasses.replace(graph, labels=_labels(labels, graph, table=tables[0], column=label_column))
     if features is not None:
-        graph = dataclasses.replace(graph, features=_features(features, graph, tables[1], tuple(feature_columns)))
+        named = tuple(feature_columns or (() if tables[1] is None else tables[1].columns))
+        found = _features(features, graph, tables[1], tuple(feature_columns))
+        graph = dataclasses.replace(graph, features=found, feature_names=named)
     return graph
 
 
@@ -64,6 +67,8 @@ def _numbered(graph: GraphArrays) -> bool:
 
 def _table_of(side: Any, graph: GraphArrays, label: str | None) -> _Table | None:
     """Return a table for a path or a frame, None for anything else."""
+    if isinstance(side, str | os.PathLike) and Path(side).suffix.lower() == ".parquet":
+        side = read_parquet(Path(side))
     if isinstance(side, str | os.PathLike):
         path = Path(side)
         if not path.exists():
@@ -121,7 +126,9 @@ def _with_isolated(graph: GraphArrays, tables: Sequence[_Table]) -> GraphArrays:
     known = set(map(str, graph.names.tolist()))
     for table in tables:
         if not known & {*table.ids}:
-            raise DataError(f"{table.name} names none of the nodes of the graph; its first id is {table.ids[:1]}.")
+            raise DataError(
+                f"{table.name} names none of the nodes of the graph; its first id is {str(table.ids[0])!r}."
+            )
     further = list({name for table in tables for name in table.ids} - known)
     if not further:
         return graph
@@ -187,7 +194,7 @@ def _label_column(table: _Table, column: str | None) -> str:
             return str(choice[0])
     raise DataError(
         f"{table.name} has the columns {', '.join(titles) or 'of ids only'}; which one is the label? "
-        "Call it 'label', or give label_column=."
+        "Call it 'label', or give label_column= (--label-column)."
     )
 
 

@@ -28,6 +28,7 @@ from graphnetz.kernels.known import message_passing as message_passing
 from graphnetz.kernels.known import supports as supports
 from graphnetz.kernels.layers import propagated_features as propagated_features
 from graphnetz.kernels.receptive import ReceptiveField as ReceptiveField
+from graphnetz.kernels.receptive import reach as reach
 from graphnetz.kernels.receptive import receptive_field as receptive_field
 from graphnetz.kernels.runtime import enabled as enabled
 from graphnetz.kernels.runtime import is_enabled as is_enabled
@@ -35,6 +36,7 @@ from graphnetz.kernels.runtime import load as load
 from graphnetz.kernels.runtime import set_enabled as set_enabled
 from graphnetz.kernels.runtime import torch_dropout_stream as torch_dropout_stream
 from graphnetz.kernels.runtime import usable as usable
+from graphnetz.kernels.structure import LARGE as LARGE
 from graphnetz.kernels.structure import Structure as Structure
 from graphnetz.kernels.structure import TensorCache as TensorCache
 from graphnetz.kernels.structure import structure_of as structure_of

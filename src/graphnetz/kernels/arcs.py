@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.autograd import Function
 
 from graphnetz.kernels import runtime
-from graphnetz.kernels.functions import array
+from graphnetz.kernels.functions import Apply, array, quick
 from graphnetz.kernels.plain import differentiable_gradients
 
 Context = Any
@@ -53,6 +53,9 @@ class _NeighbourSum(Function):
         return None, _summed(target, source, weight, grads[0], x.size(0)), None, None
 
 
+_apply_neighbours: Apply = quick(_NeighbourSum)
+
+
 def _summed(source: Any, target: Any, weight: Tensor | None, x: Tensor, size: int) -> Tensor:
     out = x.new_zeros(size, x.size(1))
     rows = array(x)
@@ -68,7 +71,7 @@ def neighbour_sum(edge_index: Tensor, x: Tensor, *, weight: Tensor | None = None
     """
     wide = x.size(0) if size is None else size
     if runtime.usable(x) and edge_index.device.type == "cpu" and (weight is None or weight.dtype == x.dtype):
-        return cast(Tensor, cast(Any, _NeighbourSum.apply)(edge_index, x, weight, wide))
+        return _apply_neighbours(edge_index, x, weight, wide)
     return plain_neighbour_sum(edge_index, x, weight, wide)
 
 
@@ -86,10 +89,13 @@ class _RowSum(Function):
         return grads[0][index], None, None
 
 
+_apply_rows: Apply = quick(_RowSum)
+
+
 def row_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Sum the rows that share an index into ``size`` rows."""
     if values.dim() == 2 and runtime.usable(values) and index.device.type == "cpu":
-        return cast(Tensor, cast(Any, _RowSum.apply)(values, index, size))
+        return _apply_rows(values, index, size)
     return values.new_zeros(size, *values.shape[1:]).index_add_(0, index, values)
 
 
@@ -105,9 +111,12 @@ class _TakeRows(Function):
         return row_sum(grads[0], ctx.saved_tensors[0], ctx.size), None
 
 
+_apply_take: Apply = quick(_TakeRows)
+
+
 def take_rows(x: Tensor, index: Tensor) -> Tensor:
     """``x[index]``, with the sums of the backward pass done by a kernel."""
-    return cast(Tensor, cast(Any, _TakeRows.apply)(x, index))
+    return _apply_take(x, index)
 
 
 def plain_ends_sum(edge_index: Tensor, edge: Tensor, left: Tensor, right: Tensor) -> Tensor:
@@ -131,10 +140,13 @@ class _EndsSum(Function):
         return None, grad.sum(0, keepdim=True) if ctx.one_row else grad, *ends
 
 
+_apply_ends: Apply = quick(_EndsSum)
+
+
 def ends_sum(edge_index: Tensor, edge: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """``edge + left[source] + right[target]`` per arc; ``edge`` has one row per arc, or one for all."""
     if runtime.usable(left) and edge_index.device.type == "cpu":
-        return cast(Tensor, cast(Any, _EndsSum.apply)(edge_index, edge, left, right))
+        return _apply_ends(edge_index, edge, left, right)
     return plain_ends_sum(edge_index, edge, left, right)
 
 
@@ -192,6 +204,9 @@ class _GatedMean(Function):
         return None, g_edge, g_left, g_right, g_x, None
 
 
+_apply_gates: Callable[..., tuple[Tensor, Tensor]] = quick(_GatedMean)
+
+
 def gated_mean(
     edge_index: Tensor, edge: Tensor, left: Tensor, right: Tensor, x: Tensor, *, eps: float
 ) -> tuple[Tensor, Tensor]:
@@ -209,7 +224,7 @@ def gated_mean(
         Added to the sum of gates.
     """
     if runtime.usable(x) and edge_index.device.type == "cpu":
-        return cast("tuple[Tensor, Tensor]", cast(Any, _GatedMean.apply)(edge_index, edge, left, right, x, eps))
+        return _apply_gates(edge_index, edge, left, right, x, eps)
     return plain_gated_mean(edge_index, edge, left, right, x, eps)
 
 
@@ -253,6 +268,9 @@ class _NormReluAdd(Function):
         return g_x, g_before, g_weight, g_bias, None, None, None
 
 
+_apply_norm: Apply = quick(_NormReluAdd)
+
+
 def _plain_again(
     norm: Any, batch_moments: bool, x: Tensor, weight: Tensor, bias: Tensor, before: Tensor | None = None
 ) -> Tensor:
@@ -275,8 +293,7 @@ def norm_relu_add(x: Tensor, before: Tensor | None, norm: nn.BatchNorm1d) -> Ten
     else:
         running = norm.running_mean, cast(Tensor, norm.running_var)
         mean, variance = (array(value).astype(np.float64) for value in running)
-    apply: Callable[..., Tensor] = cast(Any, _NormReluAdd.apply)
-    return apply(x, before, norm.weight, norm.bias, mean, variance, norm)
+    return _apply_norm(x, before, norm.weight, norm.bias, mean, variance, norm)
 
 
 def _track(norm: nn.BatchNorm1d, mean: Any, variance: Any, rows: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from graphnetz.kernels import plain
-from graphnetz.kernels.functions import Apply, Context, Gradients, array, base_gradient, base_rows
+from graphnetz.kernels.functions import Apply, Context, Gradients, array, base_gradient, base_rows, quick
 from graphnetz.kernels.runtime import ops
 from graphnetz.kernels.structure import Structure
 
@@ -185,8 +185,8 @@ class _Dot(Function):
         return *nothing, g_q, g_k, g_v, g_p, g_base
 
 
-_gat = cast(Apply, _Gat.apply)
-_dot = cast("Callable[..., tuple[Tensor, Tensor]]", _Dot.apply)
+_gat: Apply = quick(_Gat)
+_dot: Callable[..., tuple[Tensor, Tensor]] = quick(_Dot)
 
 
 def gat_attention(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,16 @@ from torch import Tensor
 from torch.autograd import Function
 
 from graphnetz.kernels import runtime
-from graphnetz.kernels.functions import Apply, array, max_aggregate
+from graphnetz.kernels.functions import Apply, array, max_aggregate, quick
 from graphnetz.kernels.plain import differentiable_gradients
-from graphnetz.kernels.structure import IntArray, Kind, Structure, remember_structure
+from graphnetz.kernels.structure import IntArray, Kind, Structure, TensorCache, remember_structure
 
 LongArray = npt.NDArray[np.int64]
 
 
 _ops = functools.partial(runtime.ops, "numba_blocks")
+POINTERS = TensorCache()
+"""Where each graph begins, by the tensor that names every node's graph and the number of graphs asked for."""
 
 
 class BlockBatch(NamedTuple):
@@ -64,7 +66,12 @@ class Blocks:
         edge_index = torch.from_numpy(own)
         remember_structure(edge_index, int(ptr[-1]), BlockStructure(self.whole, self.node_ptr, graphs, ptr))
         of = torch.from_numpy
-        return BlockBatch(of(nodes), of(edges), edge_index, of(owner), of(ptr))
+        batch, starts = of(owner), of(ptr)
+        known = POINTERS.slot(batch)
+        known[graphs.size] = starts
+        if owner.size and owner[-1] == graphs.size - 1:  # without a number, graphs after the last node do not count
+            known[None] = starts
+        return BlockBatch(of(nodes), of(edges), edge_index, batch, starts)
 
 
 class BlockStructure(Structure):
@@ -94,7 +101,7 @@ class BlockStructure(Structure):
         return *taken, places
 
     @cached_property
-    def order(self) -> LongArray:  # type: ignore[override]
+    def order(self) -> LongArray:
         """Places of the arcs in the batch's edge index (needed only to replay torch's dropout)."""
         if self.unlooped is not None:
             sources, targets = self.unlooped.coo
@@ -162,7 +169,7 @@ class _SegmentSum(Function):
         return torch.from_numpy(out), None, None
 
 
-_segment_sum = cast(Apply, _SegmentSum.apply)
+_segment_sum: Apply = quick(_SegmentSum)
 
 
 def plain_segment_sum(x: Tensor, ptr: Tensor, mean: bool) -> Tensor:

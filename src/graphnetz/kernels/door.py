@@ -6,7 +6,7 @@ import contextlib
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from graphnetz._core.errors import UsageError
 from graphnetz.kernels import drop
+from graphnetz.kernels.chain import chain, fits, norm_step
 from graphnetz.kernels.features import (
     SparseFeatures,
     SparseRows,
@@ -24,7 +25,9 @@ from graphnetz.kernels.features import (
     sparse_linear,
 )
 from graphnetz.kernels.known import LAYERS, OFF, UNKNOWN, can_restrict, compute, is_known, supports
-from graphnetz.kernels.pooling import AGGREGATIONS, pooled_rows
+from graphnetz.kernels.loading import is_loader, quick_batches
+from graphnetz.kernels.pooling import AGGREGATIONS, pooled_functions, pooled_rows
+from graphnetz.kernels.products import linear, pays
 from graphnetz.kernels.receptive import FieldEdges
 from graphnetz.kernels.runtime import is_enabled, usable
 
@@ -33,6 +36,7 @@ WIDE = 256
 
 _ENTRIES = ("forward", "encode", "training_loss")
 _REPLACED = "its forward was replaced"
+_NOT_NODES = "its input is not one tensor of node features"
 
 
 @dataclass(eq=False)
@@ -98,7 +102,9 @@ def accelerate(model: nn.Module, data: Any = None) -> Iterator[Acceleration]:
     data
         The graph that the model will be called with. Its ``x`` is taken to stay as it is: what only depends on it is
         computed once, and it is multiplied as a sparse matrix where most of it is zero. Make the optimiser inside the
-        block then, because wide first weights change their memory layout.
+        block then, because wide first weights change their memory layout. Or the ``DataLoader`` of PyTorch Geometric
+        that the batches come from, or several of them: graphs in memory are collated once, and batches with the same
+        content copied from them. Graphs that were changed since, and other loaders, are collated as ever.
 
     Yields
     ------
@@ -119,8 +125,12 @@ def accelerate(model: nn.Module, data: Any = None) -> Iterator[Acceleration]:
         undo.callback(setattr, report, "active", False)
         _swap_layers(model, report, undo)
         if is_enabled():
+            undo.enter_context(pooled_functions())
             _swap_entries(model, report, undo)
-            x = None if data is None else getattr(data, "x", None)
+            loaders = [part for part in (data if isinstance(data, (list, tuple)) else [data]) if is_loader(part)]
+            for loader in loaders:
+                undo.enter_context(quick_batches(loader))
+            x = None if data is None or loaders else getattr(data, "x", None)
             if isinstance(x, Tensor):
                 mark_constant(x)
                 _turn_first_weights(model, x, undo)
@@ -128,9 +138,10 @@ def accelerate(model: nn.Module, data: Any = None) -> Iterator[Acceleration]:
 
 
 def _swap_layers(model: nn.Module, report: Acceleration, undo: contextlib.ExitStack) -> None:
-    from torch_geometric.nn import MessagePassing
+    from torch_geometric.nn import Linear, MessagePassing
 
     inner: set[int] = set()
+    compiled = _is_compiled(model)
     for path, module in model.named_modules():
         now = vars(module).get("forward")
         if isinstance(module, MessagePassing):
@@ -146,12 +157,20 @@ def _swap_layers(model: nn.Module, report: Acceleration, undo: contextlib.ExitSt
                 undo.callback(_Layer(module, report, [run]).undo)
         elif is_enabled() and type(module) in AGGREGATIONS and id(module) not in inner and now is None:
             undo.callback(_Pool(module, report).undo)
+        elif is_enabled() and type(module) is nn.BatchNorm1d and now is None and not compiled:
+            undo.callback(_Norm(module, report).undo)
+        elif is_enabled() and type(module) in (nn.Linear, Linear) and now is None and not compiled:
+            undo.callback(_Map(module, report).undo)
+
+
+def _is_compiled(model: nn.Module) -> bool:
+    kinds = (torch.jit.ScriptModule, torch._dynamo.eval_frame.OptimizedModule)
+    return any(isinstance(part, kinds) for part in model.modules())
 
 
 def _swap_entries(model: nn.Module, report: Acceleration, undo: contextlib.ExitStack) -> None:
     """Let dropout and products with constant inputs be seen inside the model's own methods."""
-    compiled = (torch.jit.ScriptModule, torch._dynamo.eval_frame.OptimizedModule)
-    if any(isinstance(part, compiled) for part in model.modules()):
+    if _is_compiled(model):
         return
     for name in _ENTRIES:
         if callable(getattr(model, name, None)) and name not in vars(model):
@@ -191,6 +210,8 @@ class _Swap:
 
     A copy of the module takes its own copy along, and after the block the copy falls back to its class.
     """
+
+    swaps = True
 
     def __init__(self, module: nn.Module, report: Acceleration, name: str = "forward") -> None:
         self.module, self.report, self.name = module, report, name
@@ -236,18 +257,26 @@ class _Layer(_Swap):
 
     def _computed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | str:
         layer = LAYERS[type(self.module).__name__]
-        names = ("x", "edge_index", *layer.names)
-        given = dict(zip(names, args, strict=False)) | kwargs
-        x, edges = given.pop("x", None), given.pop("edge_index", None)
-        options = {key: value for key, value in given.items() if value is not None}
-        if not isinstance(x, Tensor) or len(args) > len(names):
-            return "its input is not one tensor of node features"
+        if len(args) == 2 and not kwargs:  # the usual call, without matching of names
+            x, edges, options = *args, {}
+        else:
+            names = ("x", "edge_index", *layer.names)
+            given = dict(zip(names, args, strict=False)) | kwargs
+            x, edges = given.pop("x", None), given.pop("edge_index", None)
+            options = {key: value for key, value in given.items() if value is not None}
+            if len(args) > len(names):
+                return _NOT_NODES
+        if not isinstance(x, Tensor):
+            return _NOT_NODES
         features, constant = recognised(x)
         restricted = type(edges) is FieldEdges
         edges = edges.at(self.module) if restricted else edges
         # The kernels' own operations need not be seen; those of a network inside the layer must be.
-        with contextlib.nullcontext() if layer.nested else torch._C.DisableTorchFunction():
+        if layer.nested or not self.report.inside:
             found = compute(self.module, features, edges, constant=constant, **options)
+        else:
+            with torch._C.DisableTorchFunction():
+                found = compute(self.module, features, edges, constant=constant, **options)
         if restricted and isinstance(found, str):
             raise UsageError(f"{type(self.module).__name__} cannot run on a part of the graph: {found}.")
         return found
@@ -260,6 +289,30 @@ class _Pool(_Swap):
         given = dict(zip(("x", "index", "ptr", "dim_size", "dim"), args, strict=False)) | kwargs
         found = pooled_rows(AGGREGATIONS[type(self.module)], **given) if self.report.active else None
         return self.plain(*args, **kwargs) if found is None else found
+
+
+class _Norm(_Swap):
+    """The forward of a batch norm over rows."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and self.report.active and type(args[0]) is Tensor and args[0].dim() == 2:
+            (x,) = args
+            if usable(x) and (step := norm_step(self.module)) and fits([step], x, x.size(0)):
+                return chain([step], x)
+        return self.plain(*args, **kwargs)
+
+
+class _Map(_Swap):
+    """The forward of a linear map of rows; features that were marked as constant may be sparse and are left to it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and type(args[0]) is Tensor and args[0].dim() == 2:
+            (x,), module = args, cast(Any, self.module)
+            weight = module.weight
+            plain = type(weight) is nn.Parameter and weight.dtype == x.dtype and weight.device.type == "cpu"
+            if plain and pays(x.size(0), weight) and self.report.active and usable(x) and not recognised(x)[1]:
+                return linear(x, weight, module.bias)
+        return self.plain(*args, **kwargs)
 
 
 class _Entry(_Swap):

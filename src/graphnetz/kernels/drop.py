@@ -11,7 +11,7 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from graphnetz._core.errors import UsageError
-from graphnetz.kernels.functions import Apply
+from graphnetz.kernels.functions import Apply, quick
 from graphnetz.kernels.runtime import ops, usable, uses_torch_stream
 from graphnetz.kernels.structure import Structure
 
@@ -42,7 +42,7 @@ class _Dropout(Function):
         return _dropout(grads[0], ctx.drop), None
 
 
-_dropout = cast(Apply, _Dropout.apply)
+_dropout: Apply = quick(_Dropout)
 
 
 def dropout(x: Any, p: float, *, training: bool = True) -> Any:

@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_map
 
 from graphnetz.kernels.drop import dropout
 from graphnetz.kernels.functions import spmm
+from graphnetz.kernels.products import linear
 from graphnetz.kernels.runtime import usable, uses_torch_stream
 from graphnetz.kernels.structure import IntArray, Structure, TensorCache
 
@@ -183,6 +184,10 @@ def sparse_linear(x: SparseFeatures, weight: Tensor, bias: Tensor | None = None)
     A weight stored column by column (`column_major_`) is read and its gradient written in place,
     without a transposed copy.
     """
+    if weight.size(1) != x.shape[1]:  # the loop over stored entries would read beyond the weight
+        rows, columns = x.shape
+        shapes = f"({rows}x{columns} and {weight.size(1)}x{weight.size(0)})"
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied {shapes}")
     return spmm(x.structure, x.values_tensor, weight.t(), base=bias)
 
 
@@ -193,9 +198,7 @@ def narrow_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
     slowly; of the transposed weight it is one with long rows. ``bias`` may also hold one row per row of ``x``.
     """
     if x.dim() != 2 or x.size(1) > NARROW or weight.size(0) <= x.size(1):
-        if bias is None or bias.dim() == 1:
-            return F.linear(x, weight, bias)
-        return torch.addmm(bias, x, weight.t())
+        return linear(x, weight, bias)
     turned = weight.t().contiguous()
     return x @ turned if bias is None else torch.addmm(bias, x, turned)
 

@@ -5,16 +5,17 @@ Wherever a layer, its input or the way it is called is not what the kernels comp
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from graphnetz._core.errors import UsageError
-from graphnetz.kernels import layers, wider
+from graphnetz.kernels import gin, layers, pairwise, wider
 from graphnetz.kernels.features import Features, SparseFeatures
 from graphnetz.kernels.layers import is_linear
 from graphnetz.kernels.runtime import is_enabled, usable
@@ -106,12 +107,11 @@ def compute(conv: Conv, x: Any, edges: Any, *, constant: bool = False, **options
         return UNKNOWN
     if not usable(x):
         return "its input is not a plain float tensor on the CPU" if is_enabled() else OFF
-    unknown = options.keys() - layer.options
-    if unknown:
+    if options and (unknown := options.keys() - layer.options):
         return f"it was called with {', '.join(sorted(unknown))}"
     if not supports(conv, edges="edge_attr" in options):
         return "it has hooks or a setting that the kernels do not compute"
-    weight = operator.attrgetter(layer.weight)(conv) if layer.weight else None
+    weight = _getter(layer.weight)(conv) if layer.weight else None
     if len(x.shape) != 2 or (weight is not None and (weight.dtype != x.dtype or weight.device.type != "cpu")):
         return "its input is not a matrix of the type of its weights"
     if not isinstance(edges, Structure):
@@ -134,7 +134,16 @@ def compute(conv: Conv, x: Any, edges: Any, *, constant: bool = False, **options
 
 def _layer(conv: Conv) -> Layer | None:
     """The entry of a layer of PyTorch Geometric itself; a subclass may compute something else."""
-    return LAYERS.get(type(conv).__name__) if type(conv).__module__.startswith("torch_geometric.nn.conv") else None
+    kind: Any = type(conv)
+    return LAYERS.get(_entry_name(kind))
+
+
+@functools.lru_cache(512)
+def _entry_name(kind: type) -> str:
+    return kind.__name__ if kind.__module__.startswith("torch_geometric.nn.conv") else ""
+
+
+_getter = functools.cache(operator.attrgetter)
 
 
 def is_known(conv: Conv) -> bool:
@@ -242,6 +251,12 @@ def _check_gatv2(conv: Conv) -> bool:
     return known and is_linear(conv.lin_l, conv.lin_r, conv.res)
 
 
+def _check_res_gated(conv: Conv) -> bool:
+    known = conv.aggr in ("add", "sum") and conv.edge_dim is None and isinstance(conv.in_channels, int)
+    sigmoid = type(conv.act) is nn.Sigmoid and not conv.act._forward_hooks and not conv.act._forward_pre_hooks
+    return known and sigmoid and is_linear(conv.lin_key, conv.lin_query, conv.lin_value, conv.lin_skip)
+
+
 def _check_gine(conv: Conv) -> bool:
     return conv.aggr in ("add", "sum") and is_linear(conv.lin)
 
@@ -258,7 +273,8 @@ def _check_pna(conv: Conv) -> bool:
     if several is None or getattr(scaler.aggr, "mode", "cat") not in ("cat", None):
         return False
     known = all(type(part).__name__ in _PNA and not getattr(part, "semi_grad", False) for part in several)
-    return known and all(len(part) == 1 and is_linear(part[0]) for part in conv.pre_nns)
+    before = all(len(part) == 1 and is_linear(part[0]) for part in conv.pre_nns)
+    return known and before and all(type(part) is nn.Sequential and is_linear(part[0]) for part in conv.post_nns)
 
 
 _PNA = frozenset(f"{kind}Aggregation" for kind in ("Sum", "Mean", "Max", "Min", "Var", "Std"))
@@ -279,7 +295,7 @@ LAYERS: dict[str, Layer] = {
         layers.transformer_conv, _check_transformer, "lin_key.weight", _LATER, _ATTRIBUTES,
         _check_edged_transformer, restrict=True,
     ),
-    "GINConv": Layer(layers.gin_conv, _check_gin, "", ("size",), restrict=True, nested=True),
+    "GINConv": Layer(gin.gin_conv, _check_gin, "", ("size",), restrict=True, nested=True),
     "GraphConv": Layer(
         wider.graph_conv, _check_graph, "lin_rel.weight", ("edge_weight", "size"), _WEIGHT
     ),
@@ -288,11 +304,14 @@ LAYERS: dict[str, Layer] = {
         wider.cheb_conv, _check_cheb, "lins.0.weight", ("edge_weight", "batch", "lambda_max"),
         _WEIGHT | {"batch", "lambda_max"},
     ),
-    "GATv2Conv": Layer(wider.gatv2_conv, _check_gatv2, "lin_l.weight", _LATER, streams=False),
+    "GATv2Conv": Layer(pairwise.gatv2_conv, _check_gatv2, "lin_l.weight", _LATER),
+    "ResGatedGraphConv": Layer(
+        pairwise.res_gated_conv, _check_res_gated, "lin_key.weight", ("edge_attr",), streams=False
+    ),
     "GINEConv": Layer(
         wider.gine_conv, _check_gine, "", ("edge_attr", "size"), _ATTRIBUTES, _check_gine, sparse=False,
         streams=False, nested=True,
     ),
-    "EdgeConv": Layer(wider.edge_conv, _check_edge, "", sparse=False, streams=False, nested=True),
-    "PNAConv": Layer(wider.pna_conv, _check_pna, "pre_nns.0.0.weight", ("edge_attr",), sparse=False, nested=True),
+    "EdgeConv": Layer(wider.edge_conv, _check_edge, "", streams=False, nested=True),
+    "PNAConv": Layer(wider.pna_conv, _check_pna, "pre_nns.0.0.weight", ("edge_attr",), nested=True),
 }  # fmt: skip

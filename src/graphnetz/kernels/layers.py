@@ -20,7 +20,7 @@ from graphnetz.kernels.attention import dot_attention, gat_attention
 from graphnetz.kernels.drop import attention_mask
 from graphnetz.kernels.features import Features, SparseFeatures, linear_map, narrow_linear, shared_linears
 from graphnetz.kernels.structure import Kind, Structure
-from graphnetz.kernels.weighted import LEARNED, gcn_weights
+from graphnetz.kernels.weighted import gcn_weights
 
 Conv = Any
 LINEAR: dict[str, Callable[..., Tensor]] = {
@@ -34,16 +34,24 @@ _AGGREGATE = {**LINEAR, "max": fn.max_aggregate}
 
 def is_linear(*maps: Any) -> bool:
     """Whether the maps are linear layers as torch or PyTorch Geometric wrote them; None counts as one."""
-    return all(
-        type(part).__name__ == "Linear"
-        and type(part).__module__.startswith(("torch.nn", "torch_geometric.nn"))
-        and "forward" not in vars(part)
-        and not part._forward_hooks
-        and not part._forward_pre_hooks
-        and not torch.nn.parameter.is_lazy(part.weight)
-        for part in maps
-        if part is not None
-    )
+    for part in maps:
+        if part is None:
+            continue
+        kind: Any = type(part)
+        if not _linear_kind(kind):
+            return False
+        state = vars(part)
+        own = state.get("forward")
+        if own is not None and not getattr(own, "swaps", False):
+            return False
+        if state["_forward_hooks"] or state["_forward_pre_hooks"] or torch.nn.parameter.is_lazy(part.weight):
+            return False
+    return True
+
+
+@functools.lru_cache(64)
+def _linear_kind(kind: type) -> bool:
+    return kind.__name__ == "Linear" and kind.__module__.startswith(("torch.nn", "torch_geometric.nn"))
 
 
 def dense_rows(x: Features) -> Tensor:
@@ -95,8 +103,8 @@ def gcn_conv(
 
 
 def _weighted_gcn(conv: Conv, x: Features, structure: Structure, edge_weight: Tensor | None) -> Tensor | str:
-    if structure.parent is not None or (edge_weight is not None and edge_weight.requires_grad):
-        return LEARNED
+    if structure.parent is not None:
+        return "its edge weights cannot be restricted to some destinations"
     arcs = gcn_weights(
         structure, edge_weight, x.dtype, loops=conv.add_self_loops, improved=conv.improved, normalise=conv.normalize
     )
@@ -120,15 +128,6 @@ def sage_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool =
     else:
         out = LINEAR[kind](structure, linear_map(x, left.weight), base=base)
     return F.normalize(out, p=2.0, dim=-1) if conv.normalize else out
-
-
-def gin_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = False) -> Tensor:
-    """Return what a GINConv returns (Xu et al., 2019)."""
-    dense = dense_rows(x)
-    own = (1 + conv.eps) * cast(Tensor, first_rows(dense, structure))
-    if constant and not dense.requires_grad:
-        return cast(Tensor, conv.nn(propagated_features(structure, dense, kind="sum") + own))
-    return cast(Tensor, conv.nn(fn.sum_aggregate(structure, dense, base=own)))
 
 
 def gat_conv(

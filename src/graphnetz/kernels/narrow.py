@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from torch.autograd import Function
 
 from graphnetz.kernels import runtime
 from graphnetz.kernels.attention import dot_attention, edged_dot_attention, gat_attention
-from graphnetz.kernels.functions import Apply, Context, Gradients, array, base_gradient, base_rows
+from graphnetz.kernels.functions import Apply, Context, Gradients, array, base_gradient, base_rows, quick
 from graphnetz.kernels.plain import differentiable_gradients
 from graphnetz.kernels.structure import Structure
 
@@ -54,7 +54,7 @@ class _HeadProducts(Function):
         return g_z, g_weight, g_base
 
 
-_head_products = cast(Apply, _HeadProducts.apply)
+_head_products: Apply = quick(_HeadProducts)
 
 
 def _plain_products(z: Tensor, weight: Tensor) -> Tensor:

@@ -99,6 +99,32 @@ def gated_backward(
             grad_right[i, c] += total
 
 
+@_jit
+def gated_sum(source: Array, target: Array, sigma: Array, x: Array, out: Array) -> None:
+    """``out[target[e]] += sigma[e] * x[source[e]]``, channel by channel."""
+    for e in range(source.shape[0]):
+        i, j = target[e], source[e]
+        for c in range(x.shape[1]):
+            out[i, c] += sigma[e, c] * x[j, c]
+
+
+@_jit
+def gated_sum_backward(
+    source: Array, target: Array, sigma: Array, x: Array, grad: Array, g_right: Array, g_left: Array, g_x: Array
+) -> None:
+    """Gradients of both ends' gates and of the rows, in one pass over the arcs."""
+    one = sigma.dtype.type(1)
+    for e in range(source.shape[0]):
+        i, j = target[e], source[e]
+        for c in range(x.shape[1]):
+            value = sigma[e, c]
+            above = grad[i, c]
+            turned = above * x[j, c] * value * (one - value)
+            g_right[i, c] += turned
+            g_left[j, c] += turned
+            g_x[j, c] += above * value
+
+
 ROWS = 64
 """Rows summed in the array's own precision before they join the double-precision totals."""
 

@@ -113,3 +113,21 @@ def take_positions(indptr: Array, position: Array, node_ptr: Array, graphs: Arra
         for e in range(start, end):
             out[t + e - start] = position[e] - start + t
         t += end - start
+
+
+@_jit
+def sort_arcs(key: Array, other: Array, indptr: Array, sorted_other: Array, order: Array) -> None:
+    """Stable counting sort of arcs by ``key``: pointers per key, the other ends in that order, and the places."""
+    for e in range(key.shape[0]):
+        indptr[key[e] + 1] += 1
+    for i in range(indptr.shape[0] - 1):
+        indptr[i + 1] += indptr[i]
+    for e in range(key.shape[0]):
+        k = key[e]
+        place = indptr[k]
+        indptr[k] = place + 1
+        sorted_other[place] = other[e]
+        order[place] = e
+    for i in range(indptr.shape[0] - 1, 0, -1):  # every pointer has moved to the end of its own row
+        indptr[i] = indptr[i - 1]
+    indptr[0] = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 from numba import njit
 
 Array = Any
@@ -64,3 +65,43 @@ def products_backward(z: Array, weight: Array, grad: Array, g_z: Array, g_weight
                 for c in range(grad.shape[2]):
                     g_w[c] += value * g[c]
                 g_z[i, h, k] = total
+
+
+@_jit
+def pair_scores(indptr: Array, indices: Array, left: Array, right: Array, att: Array, slope: float, out: Array) -> None:
+    """``out[e, h] = <att[h], leaky(left[source, h] + right[destination, h])>``: the scores of GATv2."""
+    zero = out.dtype.type(0)
+    for i in range(indptr.shape[0] - 1):
+        for e in range(np.intp(indptr[i]), np.intp(indptr[i + 1])):
+            j = np.uintp(indices[e])
+            for h in range(att.shape[0]):
+                a, b, w = left[j, h], right[i, h], att[h]
+                total = zero
+                for c in range(att.shape[1]):
+                    value = a[c] + b[c]
+                    total += w[c] * (value if value > zero else value * slope)
+                out[e, h] = total
+
+
+@_jit
+def pair_scores_backward(
+    indptr: Array, indices: Array, left: Array, right: Array, att: Array, slope: float, grad: Array, g_left: Array,
+    g_right: Array, g_att: Array,
+) -> None:  # fmt: skip
+    """Add the gradients of `pair_scores` to those of both ends and of the attention vectors, in one pass."""
+    zero = grad.dtype.type(0)
+    one = grad.dtype.type(1)
+    for i in range(indptr.shape[0] - 1):
+        for e in range(np.intp(indptr[i]), np.intp(indptr[i + 1])):
+            j = np.uintp(indices[e])
+            for h in range(att.shape[0]):
+                g = grad[e, h]
+                a, b, w = left[j, h], right[i, h], att[h]
+                g_a, g_b, g_w = g_left[j, h], g_right[i, h], g_att[h]
+                for c in range(att.shape[1]):
+                    value = a[c] + b[c]
+                    side = one if value > zero else slope
+                    g_w[c] += g * side * value
+                    turned = g * side * w[c]
+                    g_a[c] += turned
+                    g_b[c] += turned

@@ -176,17 +176,32 @@ def sddmm(indptr: Array, indices: Array, a: Array, b: Array, scale: float, out: 
 
 @_jit
 def softmax_shift(indptr: Array, scores: Array) -> None:
-    """Subtract each destination's largest score, so that the exponentials cannot overflow."""
+    """Subtract each destination's largest score, so that the exponentials cannot overflow.
+
+    With several heads an arc's row is read at once; with one the arcs lie side by side.
+    """
+    heads = scores.shape[1]
+    best = np.empty(heads, dtype=scores.dtype)
     for i in range(indptr.shape[0] - 1):
-        start, end = indptr[i], indptr[i + 1]
+        start, end = np.intp(indptr[i]), np.intp(indptr[i + 1])
         if start == end:
             continue
-        for h in range(scores.shape[1]):
-            top = scores[start, h]
-            for e in range(start + 1, end):
-                top = max(top, scores[e, h])
-            for e in range(start, end):
-                scores[e, h] -= top
+        if heads < 4:
+            for h in range(heads):
+                top = scores[start, h]
+                for e in range(start + 1, end):
+                    top = max(top, scores[e, h])
+                for e in range(start, end):
+                    scores[e, h] -= top
+            continue
+        for h in range(heads):
+            best[h] = scores[start, h]
+        for e in range(start + 1, end):
+            for h in range(heads):
+                best[h] = max(best[h], scores[e, h])
+        for e in range(start, end):
+            for h in range(heads):
+                scores[e, h] -= best[h]
 
 
 @_jit
@@ -198,40 +213,62 @@ def gat_scores(
     ``arcs`` has one row for all arcs, or one for each.
     """
     step = 0 if arcs.shape[0] == 1 else 1
+    zero = out.dtype.type(0)
     for i in range(indptr.shape[0] - 1):
-        start, end = indptr[i], indptr[i + 1]
-        for e in range(start, end):
-            j = indices[e]
+        for e in range(np.intp(indptr[i]), np.intp(indptr[i + 1])):
+            j, k = np.intp(indices[e]), e * step
             for h in range(out.shape[1]):
-                value = source[j, h] + target[i, h] + arcs[e * step, h]
-                out[e, h] = value if value > 0 else value * slope
+                value = source[j, h] + target[i, h] + arcs[k, h]
+                out[e, h] = value if value > zero else value * slope
     softmax_shift(indptr, out)
 
 
 @_jit
 def softmax_normalise(indptr: Array, scores: Array) -> None:
     """Divide exponentials by their destination's sum (plus 1e-16, as PyG does)."""
+    heads = scores.shape[1]
+    totals = np.empty(heads, dtype=scores.dtype)
     for i in range(indptr.shape[0] - 1):
-        start, end = indptr[i], indptr[i + 1]
-        for h in range(scores.shape[1]):
-            total = scores.dtype.type(1e-16)
-            for e in range(start, end):
-                total += scores[e, h]
-            for e in range(start, end):
-                scores[e, h] /= total
+        start, end = np.intp(indptr[i]), np.intp(indptr[i + 1])
+        if heads < 4:
+            for h in range(heads):
+                total = scores.dtype.type(1e-16)
+                for e in range(start, end):
+                    total += scores[e, h]
+                for e in range(start, end):
+                    scores[e, h] /= total
+            continue
+        totals[:] = 1e-16
+        for e in range(start, end):
+            for h in range(heads):
+                totals[h] += scores[e, h]
+        for e in range(start, end):
+            for h in range(heads):
+                scores[e, h] /= totals[h]
 
 
 @_jit
 def softmax_backward(indptr: Array, alpha: Array, grad: Array) -> None:
     """Turn ``grad`` with respect to ``alpha`` into the gradient of the scores, in place."""
+    heads = alpha.shape[1]
+    totals = np.empty(heads, dtype=alpha.dtype)
     for i in range(indptr.shape[0] - 1):
-        start, end = indptr[i], indptr[i + 1]
-        for h in range(alpha.shape[1]):
-            total = alpha.dtype.type(0)
-            for e in range(start, end):
-                total += alpha[e, h] * grad[e, h]
-            for e in range(start, end):
-                grad[e, h] = alpha[e, h] * (grad[e, h] - total)
+        start, end = np.intp(indptr[i]), np.intp(indptr[i + 1])
+        if heads < 4:
+            for h in range(heads):
+                total = alpha.dtype.type(0)
+                for e in range(start, end):
+                    total += alpha[e, h] * grad[e, h]
+                for e in range(start, end):
+                    grad[e, h] = alpha[e, h] * (grad[e, h] - total)
+            continue
+        totals[:] = 0
+        for e in range(start, end):
+            for h in range(heads):
+                totals[h] += alpha[e, h] * grad[e, h]
+        for e in range(start, end):
+            for h in range(heads):
+                grad[e, h] = alpha[e, h] * (grad[e, h] - totals[h])
 
 
 @_jit

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from graphnetz._core.errors import UsageError
 from graphnetz.kernels.features import Features, SparseFeatures, SparseRows, mark_constant
+from graphnetz.kernels.runtime import ops
 from graphnetz.kernels.structure import Structure, structure_of
 
 
@@ -76,6 +77,26 @@ def receptive_field(
         structures.append(whole.restrict(nodes))
         nodes = structures[-1].sources_in_parent
     return ReceptiveField(nodes, tuple(reversed(structures)))
+
+
+def reach(edge_index: Tensor, seeds: Tensor, *, num_layers: int, num_nodes: int) -> int:
+    """Return how many nodes a `receptive_field` would have, without making it.
+
+    Parameters
+    ----------
+    edge_index, seeds, num_layers, num_nodes
+        As there.
+
+    Returns
+    -------
+    int
+        The seeds included.
+    """
+    whole, mask = structure_of(edge_index, num_nodes), np.zeros(num_nodes, dtype=bool)
+    mask[seeds.cpu().numpy()] = True
+    for _ in range(num_layers):
+        ops("folder_ops").mark_sources(whole.indptr, whole.indices, np.flatnonzero(mask), mask)
+    return int(mask.sum())
 
 
 class FieldEdges(Tensor):

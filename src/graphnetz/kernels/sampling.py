@@ -22,7 +22,7 @@ from torch import Tensor
 from graphnetz._core.errors import UsageError
 from graphnetz.kernels.receptive import ReceptiveField
 from graphnetz.kernels.runtime import ops
-from graphnetz.kernels.structure import IntArray, Kind, Structure
+from graphnetz.kernels.structure import IntArray, Kind, LoopedStructure, Structure
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -32,10 +32,18 @@ _ops = functools.partial(ops, "sampling_ops")
 
 
 def load_sampling() -> None:
-    """Compile the sampling kernels, or read them from the cache; a driver does so before it forks."""
+    """Compile the kernels of large graphs, or read them from the cache; a driver does so before it forks."""
+    from graphnetz.kernels.folders import neighbourhoods
+    from graphnetz.kernels.functions import block_sums
+
     structure = Structure.from_edges(np.array([[0, 1, 2, 1, 2, 3], [0, 0, 0, 1, 1, 2]]), 4)
     batch = NeighbourSampler(structure).sample(np.array([0, 1]), (2, 1), seed=0)
-    _ = batch.structure(1, 2).with_self_loops.transpose
+    _ = batch.structure(1, 2).with_self_loops.transpose, GcnNorm.of(structure)
+    large, x = LoopedStructure(structure), np.ones((4, 1), dtype=np.float32)
+    block_sums(large, "gcn", x, x, np.empty_like(x), turned=True)
+    neighbourhoods(structure, np.array([0]), both_ways=True)
+    ops("folder_ops").mark_sources(structure.indptr, structure.indices, np.array([0]), np.zeros(4, dtype=bool))
+    ops("folder_ops").sort_ends(*np.zeros((2, 1), np.int64), np.zeros(2, np.int32), np.zeros(1, np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +61,14 @@ class GcnNorm:
     @classmethod
     def of(cls, structure: Structure, edge_weight: npt.NDArray[Any] | None = None) -> GcnNorm:
         """Read the degrees of ``structure``; ``edge_weight`` is in the order of the edge index."""
-        n, dst = structure.num_dst, structure.destinations
-        proper = structure.indices != dst
-        loops = np.ones(n)
+        n, loops = structure.num_dst, np.ones(structure.num_dst)
         if edge_weight is None:
-            counts = np.bincount(dst[proper], minlength=n).astype(np.float64)
+            found = np.empty(n, dtype=np.int32)
+            ops("folder_ops").proper_degrees(structure.indptr, structure.indices, found)
+            counts = found.astype(np.float64)
             return cls(counts, (counts + 1.0) ** -0.5, loops)
+        dst = structure.destinations
+        proper = structure.indices != dst
         weight = np.asarray(edge_weight, dtype=np.float64)[structure.order]
         loops[dst[~proper]] = weight[~proper]  # a loop of the graph keeps its weight, as in PyG
         counts = np.bincount(dst[proper], minlength=n).astype(np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -13,8 +14,11 @@ import torch
 from torch import Tensor
 
 from graphnetz._core.errors import DataError, UsageError
+from graphnetz.kernels.runtime import ops
 
 IntArray = npt.NDArray[np.integer[Any]]
+LARGE = 1 << 20
+"""Arcs from which a structure holds as little per arc as it can; the numbers that come out are the same bits."""
 Kind = Literal["sum", "mean", "gcn"]
 
 
@@ -56,9 +60,16 @@ class TensorCache:
         return TensorCache, ()
 
 
+def _sorted(key: IntArray, other: IntArray, size: int, dtype: Any, order: IntArray) -> tuple[IntArray, IntArray]:
+    """Pointers to the arcs of each ``key`` and their other ends, stably sorted; their places go into ``order``."""
+    indptr, ends = np.zeros(size + 1, dtype=dtype), np.empty(key.size, dtype=dtype)
+    ops("numba_blocks").sort_arcs(key, other, indptr, ends, order)
+    return indptr, ends
+
+
 @dataclass(eq=False)
 class Structure:
-    """CSR over destinations; ``indices`` are sources, ``order`` the arcs' places in the edge index.
+    """CSR over destinations; ``indices`` are sources, ``places`` those of the arcs in the edge index.
 
     Within a row the arcs keep their order in the edge index. A bipartite structure has more (or
     other) sources than destinations; layers that look at the destination itself take it to be the
@@ -67,7 +78,7 @@ class Structure:
 
     indptr: IntArray
     indices: IntArray
-    order: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64] | Callable[[], npt.NDArray[np.int64]]
     num_src: int
     parent: tuple[Structure, npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
     parent_arcs: npt.NDArray[np.int64] | None = None
@@ -97,11 +108,32 @@ class Structure:
                     f"The edge index names node {row.min() if row.min() < 0 else row.max()}; "
                     f"allowed are 0 to {limit - 1}. Relabel the nodes or pass the right num_nodes."
                 )
-        order = np.argsort(edges[1], kind="stable")
-        dtype = np.int32 if max(num_src, num_dst, order.size) < 2**31 - 1 else np.int64
-        indptr: IntArray = np.zeros(num_dst + 1, dtype=dtype)
-        np.cumsum(np.bincount(edges[1].astype(np.int64), minlength=num_dst), out=indptr[1:])
-        return cls(indptr, edges[0][order].astype(dtype), order.astype(np.int64), num_src)
+        arcs = edges.shape[1]
+        dtype = np.int32 if max(num_src, num_dst, arcs) < 2**31 - 1 else np.int64
+        ends = np.ascontiguousarray(edges, dtype=np.int64)
+        if arcs < LARGE or not isinstance(edge_index, Tensor):  # what is no tensor would be held for it
+            order = np.empty(arcs, dtype=np.int64)
+            indptr, indices = _sorted(ends[1], ends[0], num_dst, dtype, order)
+            return cls(indptr, indices, order, num_src)
+
+        def again() -> npt.NDArray[np.int64]:
+            order = np.empty(arcs, dtype=np.int64)
+            _sorted(ends[1], ends[0], num_dst, dtype, order)
+            return order
+
+        indptr, indices = np.zeros(num_dst + 1, dtype=dtype), np.empty(arcs, dtype=dtype)
+        ops("folder_ops").sort_ends(ends[1], ends[0], indptr, indices)
+        return cls(indptr, indices, again, num_src)
+
+    @cached_property
+    def order(self) -> npt.NDArray[np.int64]:
+        """The arcs' places in the edge index; of a large graph only sorted for what asks for it."""
+        return self.places() if callable(self.places) else self.places
+
+    @property
+    def is_large(self) -> bool:
+        """Whether sums are taken block by block, with weights that are never held for all arcs."""
+        return type(self) is Structure and self.num_arcs >= LARGE and self.parent is None
 
     @property
     def num_dst(self) -> int:
@@ -121,10 +153,23 @@ class Structure:
     @cached_property
     def transpose(self) -> tuple[IntArray, IntArray, IntArray]:
         """CSR over sources: (indptr, destinations, place of each arc in this structure)."""
-        position = np.argsort(self.indices, kind="stable").astype(self.indices.dtype)
-        indptr = np.zeros(self.num_src + 1, dtype=self.indptr.dtype)
-        np.cumsum(np.bincount(self.indices, minlength=self.num_src), out=indptr[1:])
-        return indptr, self.destinations[position], position
+        position = np.empty_like(self.indices)
+        dtype = self.indptr.dtype
+        indptr, ends = _sorted(self.indices, self.destinations, self.num_src, dtype, position)
+        return indptr, ends, position
+
+    def opposite(self) -> tuple[IntArray, IntArray]:
+        """CSR over sources, without the places of the arcs; not kept, but `turned` where that is there."""
+        if "turned" in vars(self):
+            return self.turned
+        indptr, ends = np.zeros(self.num_src + 1, dtype=self.indptr.dtype), np.empty_like(self.indices)
+        ops("folder_ops").turn(self.indptr, self.indices, indptr, ends)
+        return indptr, ends
+
+    @cached_property
+    def turned(self) -> tuple[IntArray, IntArray]:
+        """`opposite`, kept for the next backward pass."""
+        return self.opposite()
 
     @cached_property
     def identity(self) -> IntArray:
@@ -177,23 +222,34 @@ class Structure:
         return found
 
     def _weights(self, kind: Kind) -> npt.NDArray[np.float64]:
+        left, right = self.factors(kind)
+        return left[self.destinations] * right[self.indices]
+
+    def factors(self, kind: Kind) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """One number per destination and one per source, whose product is the weight of an arc."""
         if kind not in ("sum", "mean", "gcn"):
             raise UsageError(f"Unknown kind of weights {kind!r}; allowed are sum, mean, gcn. Choose one of them.")
-        if self.parent is not None and self.parent_arcs is not None:
-            return self.parent[0]._weights(kind)[self.parent_arcs]  # degrees are those of the whole graph
-        degree = np.diff(self.indptr).astype(np.float64)
+        if self.parent is not None:  # degrees are those of the whole graph
+            whole, dst, src = self.parent
+            left, right = whole.factors(kind)
+            return left[dst], right[src]
+        degree = self._degree
         if kind == "sum":
-            return np.ones(self.num_arcs)
-        if kind == "mean":
-            return 1.0 / degree[self.destinations]
-        if self.num_src != self.num_dst:
-            raise UsageError(
-                f"GCN weights need as many sources as destinations, got {self.num_src} and {self.num_dst}. "
-                "Restrict the structure of the whole graph instead."
-            )
+            return np.ones(self.num_dst), np.ones(self.num_src)
         with np.errstate(divide="ignore"):
+            if kind == "mean":
+                return np.where(degree > 0, 1.0 / degree, 0.0), np.ones(self.num_src)
+            if self.num_src != self.num_dst:
+                raise UsageError(
+                    f"GCN weights need as many sources as destinations, got {self.num_src} and {self.num_dst}. "
+                    "Restrict the structure of the whole graph instead."
+                )
             inverse = np.where(degree > 0, degree**-0.5, 0.0)
-        return inverse[self.indices] * inverse[self.destinations]
+        return inverse, inverse
+
+    @property
+    def _degree(self) -> npt.NDArray[np.float64]:
+        return np.diff(self.indptr).astype(np.float64)
 
     @cached_property
     def with_self_loops(self) -> Structure:
@@ -201,6 +257,9 @@ class Structure:
         if self.parent is not None:
             whole, dst, src = self.parent
             return whole.with_self_loops.restrict(dst, src)
+        return LoopedStructure(self) if self.is_large and self.num_src == self.num_dst else self._looped()
+
+    def _looped(self) -> Structure:
         source, target = np.empty_like(self.order), np.empty_like(self.order)
         source[self.order], target[self.order] = self.indices, self.destinations
         keep = source != target
@@ -232,6 +291,53 @@ class Structure:
     def sources_in_parent(self) -> npt.NDArray[np.int64]:
         """Numbers of the sources in the structure this one was restricted from."""
         return np.arange(self.num_src) if self.parent is None else self.parent[2]
+
+
+class LoopedStructure(Structure):
+    """A large structure with one self-loop per node, of which nothing is made until a kernel asks for its arcs."""
+
+    def __init__(self, bare: Structure) -> None:
+        self.bare, self.num_src, self.places = bare, bare.num_src, lambda: bare._looped().order
+        self.parent = self.parent_arcs = None
+        self._store = {}
+
+    @cached_property
+    def proper(self) -> npt.NDArray[np.int32]:
+        """Arcs into each node without its own loops."""
+        out = np.empty(self.num_src, dtype=np.int32)
+        ops("folder_ops").proper_degrees(self.bare.indptr, self.bare.indices, out)
+        return out
+
+    @property
+    def _degree(self) -> npt.NDArray[np.float64]:
+        return self.proper.astype(np.float64) + 1.0
+
+    @property
+    def num_dst(self) -> int:
+        """Number of destinations."""
+        return self.num_src
+
+    @property
+    def is_large(self) -> bool:
+        """It is, or it would have been made at once."""
+        return True
+
+    @cached_property
+    def _arcs(self) -> tuple[IntArray, IntArray]:
+        indptr = np.empty_like(self.bare.indptr)
+        indices = np.empty(int(self.proper.sum(dtype=np.int64)) + self.num_src, dtype=self.bare.indices.dtype)
+        ops("sampling_ops").one_loop_each(self.bare.indptr, self.bare.indices, indptr, indices)
+        return indptr, indices
+
+    @property
+    def indptr(self) -> IntArray:  # type: ignore[override]
+        """Pointers of the arcs, which are made now."""
+        return self._arcs[0]
+
+    @property
+    def indices(self) -> IntArray:  # type: ignore[override]
+        """Sources of the arcs, which are made now."""
+        return self._arcs[1]
 
 
 _STRUCTURES = TensorCache()

@@ -18,11 +18,11 @@ LEARNED = "its edge weights are learned"
 
 @dataclass(frozen=True, eq=False)
 class WeightedArcs:
-    """A structure with constant weights in CSR order, and in that of the transpose."""
+    """A structure with weights in CSR order, and in that of the transpose where they are kept."""
 
     structure: Structure
     weight: Tensor
-    turned: Tensor
+    turned: Tensor | None
 
     def sums(self, x: Tensor, *, base: Tensor | None = None) -> Tensor:
         """Weighted sum of the neighbours, added to ``base``."""
@@ -69,6 +69,8 @@ def gcn_weights(
     from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
     nodes = structure.num_src
+    if edge_weight is not None and edge_weight.requires_grad:
+        return _learned_weights(structure, edge_weight, dtype, loops=loops, improved=improved, normalise=normalise)
 
     def make() -> tuple[Structure, Tensor]:
         index, weight = structure.edge_index, None if edge_weight is None else edge_weight.reshape(-1)
@@ -79,3 +81,20 @@ def gcn_weights(
         return sorted_arcs(index, weight, nodes)
 
     return kept_arcs(structure, ("gcn", normalise, loops, improved, dtype), (edge_weight,), make)
+
+
+def _learned_weights(
+    structure: Structure, edge_weight: Tensor, dtype: torch.dtype, *, loops: bool, improved: bool, normalise: bool
+) -> WeightedArcs:
+    """The same for weights that change at every step; what is kept is the order of their arcs."""
+    from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+    index, weight = structure.edge_index, edge_weight.reshape(-1)
+    if not normalise:
+        return WeightedArcs(structure, weight[structure.order_tensor], None)
+    index, weight = gcn_norm(index, weight, structure.num_src, improved, loops, dtype=dtype)
+    key = ("learned", loops)
+    if key not in structure._store:
+        structure._store[key] = Structure.from_edges(index, structure.num_src)
+    arcs: Structure = structure._store[key]
+    return WeightedArcs(arcs, weight[arcs.order_tensor], None)

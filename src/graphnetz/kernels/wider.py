@@ -7,15 +7,13 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
 from graphnetz.kernels import functions as fn
 from graphnetz.kernels.arcs import ends_sum, row_sum, take_rows
-from graphnetz.kernels.attention import gat_attention
-from graphnetz.kernels.drop import attention_mask
+from graphnetz.kernels.chain import fits, run_steps, steps_of
 from graphnetz.kernels.features import Features, SparseFeatures, linear_map, narrow_linear
-from graphnetz.kernels.layers import LINEAR, aggregate_first, combine_heads, dense_rows, is_linear, propagate
+from graphnetz.kernels.layers import LINEAR, aggregate_first, dense_rows, propagate
 from graphnetz.kernels.runtime import usable
 from graphnetz.kernels.structure import Structure
 from graphnetz.kernels.weighted import LEARNED, WeightedArcs, gcn_weights, kept_arcs, sorted_arcs
@@ -53,9 +51,8 @@ def sg_conv(
     conv: Conv, x: Features, structure: Structure, *, constant: bool = False, edge_weight: Tensor | None = None
 ) -> Tensor | str:
     """Return what an SGConv returns (Wu et al., 2019)."""
-    if edge_weight is not None and edge_weight.requires_grad:
-        return LEARNED
     arcs = gcn_weights(structure, edge_weight, x.dtype, loops=conv.add_self_loops)
+    constant = constant and not arcs.weight.requires_grad
     if constant and isinstance(x, Tensor) and not x.requires_grad:
         # Propagation is linear, and of features that never change it is done only once.
         slot = arcs.structure.propagated.slot(x)
@@ -104,29 +101,6 @@ def cheb_conv(
     return out if conv.bias is None else out + conv.bias
 
 
-def gatv2_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = False) -> Tensor:
-    """Return what a GATv2Conv without edge attributes returns (Brody et al., 2022)."""
-    del constant
-    s = structure.with_self_loops if conv.add_self_loops else structure
-    source = linear_map(x, conv.lin_l.weight, conv.lin_l.bias)
-    target = source if conv.share_weights else linear_map(x, conv.lin_r.weight, conv.lin_r.bias)
-    shape = (-1, conv.heads, conv.out_channels)
-    drops = conv.training and conv.dropout > 0.0
-    mask = attention_mask(s, conv.heads, conv.dropout, like=source) if drops else None
-    ends = ends_sum(s.sorted_edges, source.new_zeros(1, source.size(1)), source, target)
-    scores = (F.leaky_relu(ends, conv.negative_slope).view(shape) * conv.att).sum(-1)
-    base = conv.bias
-    if conv.res is not None:
-        base = linear_map(x, conv.res.weight, conv.bias)
-    nothing = source.new_zeros(conv.heads, conv.out_channels)
-
-    def attend(base: Tensor | None = None) -> Tensor:
-        # Only the softmax and the sum are asked of the other attention: its own scores are zero, its slope is one.
-        return gat_attention(s, source.view(shape), nothing, nothing, slope=1.0, mask=mask, arcs=scores, base=base)
-
-    return combine_heads(attend, base, concat=conv.concat or conv.heads == 1)
-
-
 def gine_conv(
     conv: Conv, x: Tensor, structure: Structure, *, constant: bool = False, edge_attr: Tensor | None = None
 ) -> Tensor | str:
@@ -142,27 +116,22 @@ def gine_conv(
     return cast(Tensor, conv.nn(mixed + (1 + conv.eps) * x))
 
 
-def edge_conv(conv: Conv, x: Tensor, structure: Structure, *, constant: bool = False) -> Tensor:
+def edge_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = False) -> Tensor:
     """Return what an EdgeConv returns (Wang et al., 2019)."""
     del constant
-    edges = structure.edge_index
-    if _starts_linear(conv.nn):
+    edges, steps = structure.edge_index, steps_of(conv.nn)
+    if steps and steps[0].linear is not None and fits(steps, x, structure.num_arcs):
         # W [x_i, x_j - x_i] is a product per node, not per arc.
-        first = conv.nn[0]
+        first = steps[0].linear
         own, other = torch.chunk(first.weight, 2, dim=1)
-        bias = x.new_zeros(1, own.size(0)) if first.bias is None else first.bias.unsqueeze(0)
-        out = ends_sum(edges, bias, narrow_linear(x, other), narrow_linear(x, own - other))
-        for part in conv.nn[1:]:
-            out = part(out)
+        bias = first.weight.new_zeros(1, own.size(0)) if first.bias is None else first.bias.unsqueeze(0)
+        out = ends_sum(edges, bias, linear_map(x, other), linear_map(x, own - other))
+        out = run_steps(steps[0]._replace(linear=None), steps[1:], out)
     else:
-        there = take_rows(x, edges[1])
-        out = conv.nn(torch.cat([there, take_rows(x, edges[0]) - there], dim=-1))
+        dense = dense_rows(x)
+        there = take_rows(dense, edges[1])
+        out = cast(Tensor, conv.nn(torch.cat([there, take_rows(dense, edges[0]) - there], dim=-1)))
     return _gathered(structure, out, conv.aggr)
-
-
-def _starts_linear(network: nn.Module) -> bool:
-    hooks = network._forward_hooks or network._forward_pre_hooks
-    return type(network) is nn.Sequential and not hooks and len(network) > 0 and is_linear(network[0])
 
 
 def _gathered(structure: Structure, messages: Tensor, how: str) -> Tensor:
@@ -177,24 +146,44 @@ def _degree(structure: Structure, like: Tensor) -> Tensor:
     return torch.from_numpy(np.diff(structure.indptr)).to(like.dtype)
 
 
-def pna_conv(conv: Conv, x: Tensor, structure: Structure, *, constant: bool = False) -> Tensor:
+def pna_conv(conv: Conv, x: Features, structure: Structure, *, constant: bool = False) -> Tensor:
     """Return what a PNAConv with one linear map before its aggregators returns (Corso et al., 2020).
 
     A message is the sum of a part of the destination and one of the source. The first is the same for all messages
-    that arrive at a node, so aggregators run over the nodes' parts and messages are never made.
+    that arrive at a node, so aggregators run over the nodes' parts and messages are never made. A scaler multiplies
+    rows, so it is applied to products, not to the wide rows before them.
     """
     del constant
     towers, width = conv.towers, conv.F_in
-    rows = x.view(-1, towers, width) if conv.divide_input else x.view(-1, 1, width).repeat(1, towers, 1)
+    rows: list[Features] = [x] * towers
+    if conv.divide_input and towers > 1:
+        rows = [part.contiguous() for part in torch.split(dense_rows(x), width, dim=1)]
     pairs = [part[0] for part in conv.pre_nns]
-    own = torch.cat([F.linear(rows[:, t], p.weight[:, :width], p.bias) for t, p in enumerate(pairs)], dim=1)
-    other = torch.cat([F.linear(rows[:, t], p.weight[:, width:]) for t, p in enumerate(pairs)], dim=1)
-    scaler, degree = conv.aggr_module, _degree(structure, x)
-    found = _statistics(structure, own, other, degree.unsqueeze(1), scaler.aggr.aggrs)
-    mixed = torch.cat([value.view(-1, towers, width) for value in found], dim=-1)
-    scaled = torch.cat([mixed * factor for factor in _factors(scaler, degree.view(-1, 1, 1))], dim=-1)
-    out = torch.cat([rows, scaled], dim=-1)
-    return cast(Tensor, conv.lin(torch.cat([part(out[:, t]) for t, part in enumerate(conv.post_nns)], dim=1)))
+    own = [linear_map(row, pair.weight[:, :width], pair.bias) for row, pair in zip(rows, pairs, strict=True)]
+    other = [linear_map(row, pair.weight[:, width:]) for row, pair in zip(rows, pairs, strict=True)]
+    scaler, degree = conv.aggr_module, _degree(structure, own[0])
+    ends = (part[0] if towers == 1 else torch.cat(part, dim=1) for part in (own, other))
+    found = _statistics(structure, next(ends), next(ends), degree.unsqueeze(1), scaler.aggr.aggrs)
+    factors = _factors(scaler, degree.unsqueeze(1))
+    outs = []
+    for number, (row, part) in enumerate(zip(rows, conv.post_nns, strict=True)):
+        chosen = slice(number * width, (number + 1) * width)
+        mixed = torch.cat([value[:, chosen] for value in found], dim=1)
+        outs.append(_scaled_map(part, row, mixed, factors))
+    return cast(Tensor, conv.lin(outs[0] if towers == 1 else torch.cat(outs, dim=1)))
+
+
+def _scaled_map(network: Any, rows: Features, mixed: Tensor, factors: list[Any]) -> Tensor:
+    """``network([rows, factor * mixed, ...])``, whose first part is a linear map."""
+    first, wide = network[0], rows.size(1)
+    out = linear_map(rows, first.weight[:, :wide], first.bias)
+    blocks = first.weight[:, wide:].unflatten(1, (len(factors), mixed.size(1)))
+    products: Any = narrow_linear(mixed, blocks.flatten(0, 1) if len(factors) > 1 else blocks[:, 0])
+    for factor, product in zip(factors, products.unflatten(1, (-1, len(factors))).unbind(2), strict=True):
+        out = out + product * factor
+    for part in network[1:]:
+        out = part(out)
+    return out
 
 
 def _statistics(structure: Structure, own: Tensor, other: Tensor, degree: Tensor, aggregators: Any) -> list[Tensor]:

@@ -13,7 +13,6 @@ from graphnetz.tasktypes import Split
 from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.pairs import Pairs
 
-_PARTS = ("train", "val", "test")
 WIDEST = 32
 """Columns of features that trees are grown on; of more, such as words, the leading components are taken."""
 
@@ -45,13 +44,16 @@ class GradientBoosting(FeatureOnly):
     (8, 2)
     """
 
+    inductive = False
+    """It describes nodes by their neighbours, test nodes among them."""
+
     def __init__(self, rounds: int = 50, rate: float = 0.12) -> None:
         self.rounds, self.rate = rounds, rate
 
     def _design(self, split: Split, rng: np.random.Generator) -> Scores:
         x, adjacency = _narrow(split, rng), _neighbours(split)
         if isinstance(split.train, Pairs):
-            return {part: _pair_rows(split.part(part), x, adjacency) for part in _PARTS}
+            return {part: _pair_rows(split.part(part), x, adjacency) for part in split.targets}
         degree = np.asarray(adjacency.sum(axis=1))
         return design(split, np.hstack([x, adjacency @ x / np.maximum(degree, 1.0), np.log1p(degree)]))
 

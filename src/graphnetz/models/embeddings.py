@@ -20,8 +20,6 @@ from graphnetz.tasktypes import Split
 from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.pairs import Pairs
 
-_PARTS = ("train", "val", "test")
-
 
 class Embedding(abc.ABC):
     """A predictor from one vector per node; subclasses say how to find the vectors."""
@@ -54,7 +52,11 @@ class Embedding(abc.ABC):
         """Score pairs or nodes in the layout of the task type."""
         if self.fallback is not None:
             return self.fallback.score(split)
-        return {part: self._score(split, part) for part in _PARTS}
+        return {part: self._score(split, part) for part in split.targets}
+
+    def score_all(self, given: np.ndarray, relation: np.ndarray, tails: bool) -> np.ndarray:
+        """Score every node as the other end of given ones; relations and directions are not looked at."""
+        return np.asarray(self.z[given] @ self.z.T)
 
     def _rows(self, split: Split, part: str) -> np.ndarray:
         scale = self.z.std(axis=0)

@@ -12,8 +12,6 @@ from graphnetz.models.predictors import Scores
 from graphnetz.models.spec import register_model
 from graphnetz.tasktypes import Split
 
-_PARTS = ("train", "val", "test")
-
 
 def adjacency_of(split: Split) -> sp.csr_matrix:
     """The undirected simple training graph: ones, no self-loops."""
@@ -43,10 +41,14 @@ class _Shared(abc.ABC):
     def score(self, split: Split) -> Scores:
         """Score pairs; two nodes that share nothing get 0."""
         out = {}
-        for part in _PARTS:
+        for part in split.targets:
             a, b = split.part(part).index.numpy()
             out[part] = np.asarray(self.weighted[a].multiply(self.adjacency[b]).sum(axis=1)).ravel()
         return out
+
+    def score_all(self, given: np.ndarray, relation: np.ndarray, tails: bool) -> np.ndarray:
+        """Score every node as the other end of given ones; relations and directions are not looked at."""
+        return np.asarray((self.weighted[given] @ self.adjacency.T).todense())
 
 
 @register_model(task_types={"link_pred"})
@@ -119,10 +121,15 @@ class DegreeProduct:
     def score(self, split: Split) -> Scores:
         """Score pairs; the logarithm keeps the order and the range small."""
         score = {}
-        for part in _PARTS:
+        for part in split.targets:
             a, b = split.part(part).index.numpy()
             score[part] = np.log1p(self.degree[a]) + np.log1p(self.degree[b])
         return score
+
+    def score_all(self, given: np.ndarray, relation: np.ndarray, tails: bool) -> np.ndarray:
+        """Score every node as the other end of given ones; relations and directions are not looked at."""
+        each = np.log1p(self.degree)
+        return np.asarray(each[given][:, None] + each[None, :])
 
 
 @register_model(task_types={"link_pred"})
@@ -150,9 +157,15 @@ class Jaccard:
     def score(self, split: Split) -> Scores:
         """Score pairs; two nodes without neighbours share nothing."""
         score = {}
-        for part in _PARTS:
+        for part in split.targets:
             a, b = split.part(part).index.numpy()
             shared = np.asarray(self.adjacency[a].multiply(self.adjacency[b]).sum(axis=1)).ravel()
             union = self.degree[a] + self.degree[b] - shared
             score[part] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
         return score
+
+    def score_all(self, given: np.ndarray, relation: np.ndarray, tails: bool) -> np.ndarray:
+        """Score every node as the other end of given ones; relations and directions are not looked at."""
+        shared = np.asarray((self.adjacency[given] @ self.adjacency.T).todense())
+        union = self.degree[given][:, None] + self.degree[None, :] - shared
+        return np.asarray(np.divide(shared, union, out=np.zeros_like(shared), where=union > 0))

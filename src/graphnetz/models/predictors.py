@@ -17,7 +17,6 @@ from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.pairs import Pairs
 
 Scores = dict[str, np.ndarray]
-_PARTS = ("train", "val", "test")
 
 
 def _is_class(target: np.ndarray) -> bool:
@@ -40,6 +39,9 @@ class Majority:
     >>> model.score(split)["test"].shape
     (8, 2)
     """
+
+    inductive = True
+    """It looks at no edge and at no feature of a node that it is not trained on."""
 
     def fit(self, split: Split, rng: np.random.Generator) -> None:
         """Count the targets of training and validation: there is nothing else to choose with the latter."""
@@ -70,7 +72,7 @@ class Majority:
 
 
 def _repeated(row: np.ndarray, split: Split) -> Scores:
-    return {part: np.tile(row, (len(split.targets[part]), 1)) for part in _PARTS}
+    return {part: np.tile(row, (len(split.targets[part]), 1)) for part in split.targets}
 
 
 @register_model(task_types=ALL)
@@ -97,6 +99,9 @@ class FeatureOnly:
     >>> model.score(split)["test"].shape
     (8, 2)
     """
+
+    inductive = True
+    """It looks at no edge and at no feature of a node that it is not trained on."""
 
     def __init__(self, strength: float = 1.0) -> None:
         self.strength = strength
@@ -131,7 +136,7 @@ class FeatureOnly:
 
     def score(self, split: Split) -> Scores:
         """Decision values in the layout of the task type."""
-        return {part: self._score(self.rows[part], split) for part in _PARTS}
+        return {part: self._score(rows, split) for part, rows in self.rows.items()}
 
     def _score(self, rows: np.ndarray, split: Split) -> np.ndarray:
         columns = [
@@ -172,20 +177,20 @@ def design(split: Split, x: np.ndarray | None = None) -> Scores:
     if isinstance(split.train, Pairs):
         if len(x) == x.shape[1] and np.array_equal(x, np.eye(len(x))):
             x = x[:, :1]  # two different names multiply to zero in every column
-        return {part: x[split.part(part).index[0]] * x[split.part(part).index[1]] for part in _PARTS}
+        return {part: x[split.part(part).index[0]] * x[split.part(part).index[1]] for part in split.targets}
     if split.unit == "edge":
         return _edge_rows(split, x)
     if not isinstance(split.data, PackedGraphs):
-        return {part: x[split.part(part).numpy()] for part in _PARTS}
+        return {part: x[split.part(part).numpy()] for part in split.targets}
     if split.unit == "node" and split.dims.out_graph is None:
-        return {part: x[split.examples[part]] for part in _PARTS}
+        return {part: x[split.examples[part]] for part in split.targets}
     pointers = split.data.node_ptr.numpy()
     sizes = np.diff(pointers)
     means = np.add.reduceat(x, pointers[:-1], axis=0) / sizes[:, None]
     table = np.concatenate([means, np.log1p(sizes)[:, None]], axis=1)
     if split.dims.out_graph is None:
-        return {part: table[split.part(part).numpy()] for part in _PARTS}
-    return {part: _joint_rows(split, part, x, table) for part in _PARTS}
+        return {part: table[split.part(part).numpy()] for part in split.targets}
+    return {part: _joint_rows(split, part, x, table) for part in split.targets}
 
 
 def _joint_rows(split: Split, part: str, x: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -197,7 +202,7 @@ def _joint_rows(split: Split, part: str, x: np.ndarray, table: np.ndarray) -> np
 def _edge_rows(split: Split, x: np.ndarray) -> dict[str, np.ndarray]:
     packed = isinstance(split.data, PackedGraphs)
     rows = {}
-    for part in _PARTS:
+    for part in split.targets:
         if packed:
             batch = split.data.select(split.part(part))
             ends, attr, nodes = batch.edge_index.numpy(), batch.get("edge_attr"), batch.node_id.numpy()

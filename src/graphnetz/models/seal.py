@@ -16,10 +16,9 @@ from torch_geometric.nn.aggr import SortAggregation
 
 from graphnetz._core.errors import unknown_name
 from graphnetz._core.rng import generator
-from graphnetz.metrics import METRICS
 from graphnetz.models.spec import register_model
 from graphnetz.records import Protocol
-from graphnetz.tasktypes import Split
+from graphnetz.tasktypes import TASK_TYPES, Split
 
 _CONVS: dict[str, Any] = {"GCN": GCNConv, "SAGE": SAGEConv, "GAT": GATConv}
 LARGEST_LABEL = 50
@@ -171,7 +170,8 @@ class SEAL(nn.Module):
         self.eval()
         with torch.no_grad():
             score = self.decode(data, split.val.index).numpy()
-        return float(METRICS[split.metric].compute(split.targets["val"], score))
+        key = f"val_{split.metric}"
+        return float(TASK_TYPES["link_pred"].measure(split, "val", score, (split.metric,))[key])
 
 
 def surroundings(data: Data, pairs: Tensor, most: int) -> Surroundings:

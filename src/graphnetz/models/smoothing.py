@@ -14,8 +14,6 @@ from graphnetz.models.spec import register_model
 from graphnetz.tasktypes import Split
 from graphnetz.tasktypes.packing import PackedGraphs
 
-_PARTS = ("train", "val", "test")
-
 
 def _walk(adjacency: sp.csr_matrix) -> sp.csr_matrix:
     """The adjacency divided by the roots of both degrees."""
@@ -84,8 +82,8 @@ class LabelPropagation:
     def score(self, split: Split) -> Scores:
         """Read the propagated labels."""
         if self.row is not None:
-            return {part: np.tile(self.row, (len(split.targets[part]), 1)) for part in _PARTS}
-        return {part: self.spread[split.part(part).numpy()] for part in _PARTS}
+            return {part: np.tile(self.row, (len(split.targets[part]), 1)) for part in split.targets}
+        return {part: self.spread[split.part(part).numpy()] for part in split.targets}
 
 
 @register_model(task_types={"node_cls"})
@@ -148,7 +146,7 @@ class CorrectAndSmooth:
             start += np.divide(mean * moved, size, out=np.zeros_like(moved), where=size > 1e-12)
         start[train] = labels[train]
         out = spread(walk, start, smooth, self.iterations)
-        return {part: out[split.part(part).numpy()] for part in _PARTS}
+        return {part: out[split.part(part).numpy()] for part in split.targets}
 
     def score(self, split: Split) -> Scores:
         """Return the smoothed values of the best candidate."""

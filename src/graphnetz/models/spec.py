@@ -11,8 +11,10 @@ from torch import nn
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.registry import Registry
-from graphnetz.tasktypes import TASK_TYPES, Dims, known_task_type
-from graphnetz.tasktypes.heads import FromGraph
+from graphnetz.models.construct import call_with, named_parameters
+from graphnetz.records.references import is_reference, label_of
+from graphnetz.tasktypes import Dims, known_task_type
+from graphnetz.tasktypes.heads import from_graph
 
 ALL: frozenset[str] = frozenset({"*"})
 """Every task type there is when the plan is made, third parties' included."""
@@ -20,6 +22,14 @@ ALL: frozenset[str] = frozenset({"*"})
 _KNOWN_CODE = ("graphnetz", "torch_geometric", "torch")
 _PLAIN = (str, int, float, bool, tuple, list, type(None))
 _CHANNELS = ("in_channels", "hidden_channels", "out_channels")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model that is not registered came from: its reference, and its file's hash (empty: installed)."""
+
+    reference: str
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,12 @@ class ModelSpec:
         made by `_multi_task_factory` is adapted to each task type.
     kwargs
         Extra constructor arguments.
+    declared
+        Whether somebody said which task types it serves; if not, the first batch of each task tells.
+    level
+        ``"node"`` for a model that gives one row per node whatever the task: it is adapted to each task type.
+    source
+        The file it came from, where it is one of the user's own.
 
     Examples
     --------
@@ -50,6 +66,9 @@ class ModelSpec:
     task_types: frozenset[str] = ALL
     factory: Callable[..., Any] | None = None
     kwargs: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    declared: bool = True
+    level: Literal["", "node"] = ""
+    source: Source | None = None
 
     @property
     def kind(self) -> Literal["encoder", "predictor"]:
@@ -58,8 +77,8 @@ class ModelSpec:
 
     @property
     def name(self) -> str:
-        """The class's name."""
-        return self.cls.__name__
+        """The class's name, for an estimator of scikit-learn that of its own class."""
+        return type(self.kwargs["estimator"]).__name__ if "estimator" in self.kwargs else self.cls.__name__
 
     @property
     def is_node_level(self) -> bool:
@@ -70,7 +89,7 @@ class ModelSpec:
         """
         from torch_geometric.nn.models.basic_gnn import BasicGNN
 
-        declared = self.factory is None and getattr(self.cls, "level", "") == "node"
+        declared = self.factory is None and "node" in (self.level, getattr(self.cls, "level", ""))
         return declared or isinstance(self.factory, MultiTaskFactory) or issubclass(self.cls, BasicGNN)
 
     @property
@@ -120,7 +139,7 @@ class ModelSpec:
         >>> MODELS["GCN"].with_kwargs({"dropout": 0.5}).kwargs
         {'dropout': 0.5}
         """
-        accepted = _parameters(self.factory or self.cls)
+        accepted = named_parameters(self.factory or self.cls)
         for key in kwargs:
             if accepted is not None and key not in accepted:
                 known = ", ".join(sorted(set(accepted) - set(_CHANNELS)))
@@ -146,7 +165,7 @@ class ModelSpec:
         >>> MODELS["GAT"].accepts("heads"), MODELS["GCN"].accepts("heads")
         (True, False)
         """
-        accepted = _parameters(self.factory or self.cls)
+        accepted = named_parameters(self.factory or self.cls)
         return accepted is None or argument in accepted
 
     def build(self, task_type: str, dims: Dims, hidden: int) -> Any:
@@ -181,7 +200,7 @@ class ModelSpec:
         if self.is_node_level:
             return kind.adapt(lambda i, h, o: self._construct(make, i, h, o, dims), dims, hidden)
         known = {"task_type": task_type, "vocabulary": dims.vocabulary, "out_graph": dims.out_graph}
-        accepted = _parameters(make)
+        accepted = named_parameters(make)
         if accepted is not None and "vocabulary" in accepted:
             dims = replace(dims, vocabulary=())  # the model embeds categories itself
         wide_in, wide_out = kind.direct_channels(dims, hidden)
@@ -191,19 +210,8 @@ class ModelSpec:
     def _construct(
         self, make: Callable[..., Any], i: int, h: int, o: int, dims: Dims, known: Mapping[str, Any] | None = None
     ) -> Any:
-        accepted = _parameters(make)
-        extra = dict(self.kwargs)
-        offered = {key: getattr(dims, key) for key in ("edge_dim", "num_relations", "pe_dim", "num_nodes")} | dict(
-            known or {}
-        )
-        for key, value in offered.items():
-            if accepted is not None and key in accepted and value is not None:
-                extra.setdefault(key, value)
-        if all(name in (_signature(make) or ()) for name in _CHANNELS):
-            model = make(in_channels=i, hidden_channels=h, out_channels=o, **extra)
-        else:
-            model = make(i, h, o, **extra)
-        return FromGraph(model) if FromGraph.needed(model) else model
+        offered = {key: getattr(dims, key) for key in ("edge_dim", "num_relations", "pe_dim", "num_nodes")}
+        return from_graph(call_with(make, (i, h, o), given=self.kwargs, offered=offered | dict(known or {})))
 
 
 class MultiTaskFactory:
@@ -225,21 +233,6 @@ class MultiTaskFactory:
 def _multi_task_factory(cls: type) -> MultiTaskFactory:
     """Return a factory that wraps ``cls`` with the adapter of the dispatched task type."""
     return MultiTaskFactory(cls)
-
-
-def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
-    """Named parameters of a callable, or None when it takes anything."""
-    parameters = _signature(make)
-    if parameters is None or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
-        return None
-    return parameters
-
-
-def _signature(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
-    try:
-        return inspect.signature(make).parameters
-    except (TypeError, ValueError):
-        return None
 
 
 MODELS: Registry[ModelSpec] = Registry(
@@ -292,7 +285,7 @@ def register_model(
 
     def register(target: type) -> type:
         given = task_type if task_type is not None else task_types
-        spec = ModelSpec(target, _task_types(given, target), factory)
+        spec = _spec(target, given, factory)
         label = name or target.__name__
         known = MODELS[label] if MODELS.registered(label) else None
         if known is not None and _identity(known.cls) == _identity(target):
@@ -307,29 +300,33 @@ def _identity(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__
 
 
-def _task_types(given: str | Iterable[str] | None, cls: type) -> frozenset[str]:
-    if given is None:
-        given = getattr(cls, "task_types", None)
-    if given is None:
+def _spec(cls: type, given: str | Iterable[str] | None, factory: Callable[..., Any] | None = None) -> ModelSpec:
+    """A class with the task types it was given or declares; where nobody says any, all are tried."""
+    if not issubclass(cls, nn.Module) and not (hasattr(cls, "fit") and hasattr(cls, "score")):
         raise UsageError(
-            f"{cls.__name__} does not say which task types it serves. Decorate it with "
-            '@register_model(task_type={"node_cls"}), give it a task_types attribute, '
-            f'or pass ({cls.__name__}, "node_cls", factory). Known: {", ".join(sorted(TASK_TYPES))}.'
+            f"{cls.__name__} is no model: it is neither a torch.nn.Module nor a class with fit(split, rng) and "
+            "score(split)."
         )
+    given = getattr(cls, "task_types", None) if given is None else given
+    if given is None:
+        return ModelSpec(cls, ALL, factory, declared=False)
     names = frozenset({given} if isinstance(given, str) else given)
-    if names != ALL:
-        for item in names:
-            known_task_type(item)
-    return names
+    for item in names - ALL:
+        known_task_type(item)
+    return ModelSpec(cls, names, factory)
 
 
-def spec_from(value: Any) -> ModelSpec:
+def spec_from(value: Any, *, code: bool = False) -> ModelSpec:
     """Resolve a class, name, tuple or spec to a ModelSpec.
 
     Parameters
     ----------
     value
-        A class, the name of a registered model, ``(class, task types[, factory])`` or a spec.
+        A class, the name of a registered model, ``(class, task types[, factory])``, an estimator of scikit-learn or a
+        spec.
+    code
+        Whether a text may name a file or module to import, as in ``path.py:Class``. Never true for what was read
+        from a folder or bundle: importing runs it.
 
     Returns
     -------
@@ -345,28 +342,35 @@ def spec_from(value: Any) -> ModelSpec:
     if isinstance(value, ModelSpec):
         return value
     if isinstance(value, str):
+        if code and is_reference(value) and not MODELS.registered(value):
+            from graphnetz.models.brought import brought_spec
+
+            return brought_spec(value)
         return MODELS[value]
     if isinstance(value, tuple):
         if not 2 <= len(value) <= 3 or not isinstance(value[0], type):
             raise UsageError(f"An inline model is (class, task types[, factory]), got {value!r}.")
-        return ModelSpec(value[0], _task_types(value[1], value[0]), value[2] if len(value) == 3 else None)
+        return _spec(value[0], value[1], value[2] if len(value) == 3 else None)
+    from graphnetz.models.estimators import is_estimator, on_rows
+
+    if is_estimator(value):
+        return on_rows(value)
     if isinstance(value, type):
-        for spec in MODELS.values():
-            if spec.cls is value:
-                return spec
-        return ModelSpec(value, _task_types(None, value))
+        return next((spec for spec in MODELS.values() if spec.cls is value), None) or _spec(value, None)
     raise UsageError(
         f"A model is a class, a registered name, a ModelSpec or (class, task types[, factory]), got {value!r}."
     )
 
 
-def named_specs(models: Any) -> dict[str, ModelSpec]:
+def named_specs(models: Any, *, code: bool = False) -> dict[str, ModelSpec]:
     """Resolve every documented form of ``models=`` to names and specs, in order.
 
     Parameters
     ----------
     models
         As in `run_benchmark`.
+    code
+        As in `spec_from`.
 
     Returns
     -------
@@ -383,7 +387,7 @@ def named_specs(models: Any) -> dict[str, ModelSpec]:
     if models is None:
         raise UsageError("run_benchmark requires `models`: a class, a registered name, a list of either, or a dict.")
     if isinstance(models, Mapping):
-        chosen = {str(name): spec_from(value) for name, value in models.items()}
+        chosen = {str(name): spec_from(value, code=code) for name, value in models.items()}
     else:
         inline = (
             isinstance(models, tuple)
@@ -391,13 +395,19 @@ def named_specs(models: Any) -> dict[str, ModelSpec]:
             and isinstance(models[0], type)
             and not isinstance(models[1], type)
         )
-        single = isinstance(models, (str, type, ModelSpec)) or inline
+        single = isinstance(models, (str, type, ModelSpec)) or inline or hasattr(models, "get_params")
         chosen = {}
         for value in [models] if single else list(models):
-            name = value if isinstance(value, str) else spec_from(value).name
+            spec = spec_from(value, code=code)
+            name = (
+                label_of(value) if isinstance(value, str) and code else value if isinstance(value, str) else spec.name
+            )
             if name in chosen:
-                raise UsageError(f"Two models are called {name!r}. Pass a dict to give each its own name.")
-            chosen[name] = spec_from(value)
+                raise UsageError(
+                    f"Two models are called {name!r}. Give each its own name: a dict in Python, or "
+                    "--model name=path.py:Class."
+                )
+            chosen[name] = spec
     if not chosen:
         raise UsageError("run_benchmark requires `models`: at least one, got none.")
     return chosen

@@ -17,6 +17,7 @@ from graphnetz.records.section import Section as Section
 from graphnetz.records.section import Table as Table
 from graphnetz.records.suite import Published as Published
 from graphnetz.records.suite import Suite as Suite
+from graphnetz.records.task import CrossValidation as CrossValidation
 from graphnetz.records.task import DatasetCard as DatasetCard
 from graphnetz.records.task import Replication as Replication
 from graphnetz.records.task import Task as Task

@@ -84,6 +84,10 @@ class Facts:
         The rule of ``seeds="auto"``, None for fixed seeds.
     examples
         ``examples(task)`` returns what single test examples contribute, or None where that was not kept.
+    references
+        ``references[environment]``: ``seconds`` and ``peak_memory`` of the reference cell there, where it was measured.
+    pending
+        Cells of a run that goes on which are still to be trained.
 
     Examples
     --------
@@ -99,6 +103,8 @@ class Facts:
     budgets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rule: SeedRule | None = None
     examples: Callable[[str], Contributions | None] | None = None
+    references: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    pending: int = 0
 
     @property
     def failures(self) -> tuple[CellResult, ...]:
@@ -155,7 +161,7 @@ CLAIMS: Mapping[str, Mapping[str, str]] = tomllib.loads(
 """Every kind of claim that a sentence of ours can make: what it ``says``, and what it may ``promise``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What one comparison rests on at one reach, before the other comparisons of its family are looked at.
 
@@ -194,7 +200,7 @@ class Evidence:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One rung of the ladder for one comparison, after its family was looked at.
 
@@ -220,7 +226,7 @@ class Claim:
     shown: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Models a and b on one task: the chosen test raw and after Holm, and what decides.
 
@@ -492,6 +498,7 @@ class Ranking:
         return RankView(
             tuple(self.models[i] for i in self.order), tuple(float(self.mean_ranks[i]) for i in self.order),
             len(self.tasks), self.cd, self.cliques, self.rejected, self.p, self.alpha, self.test, self.reason,
+            len(self.excluded),
         )  # fmt: skip
 
 

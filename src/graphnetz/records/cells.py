@@ -19,6 +19,9 @@ from graphnetz.records.protocol import Protocol
 LAYERS_NOTE = "layers in kernels: "
 """How the note of a cell begins that tells which layers of its model ran in the kernels."""
 
+RANKED_EDGE = "ranked edge"
+"""What an example is where every true edge is ranked among candidates of its own, and its rank is kept."""
+
 Status = Literal["ok", "failed", "diverged", "timeout", "oom", "tampered"]
 """How a cell ended; all but ``"ok"`` are failures with a reason."""
 
@@ -68,7 +71,8 @@ class Predictions:
     blocks
         Graph (of many) or community (in one graph) of every example, where known.
     unit
-        What an example is: ``"node"``, ``"edge"``, ``"pair"`` or ``"graph"``.
+        What an example is: ``"node"``, ``"edge"``, ``"pair"`` or ``"graph"``; or ``"ranked edge"``, a true edge among
+        candidates of its own, whose number is its ``target`` and whose ``score`` is its rank.
     one_graph
         Whether all examples belong to one graph.
     total
@@ -102,6 +106,11 @@ class Predictions:
         return self.total <= len(self.example)
 
     @property
+    def ranked(self) -> bool:
+        """Whether scores are ranks of true edges among candidates of their own."""
+        return self.unit == RANKED_EDGE
+
+    @property
     def multilabel(self) -> bool:
         """Whether an example has several targets at once."""
         return self.target.ndim == 2 and self.target.shape[1] > 1
@@ -116,7 +125,7 @@ class Predictions:
         return (self.score.reshape(-1) > 0).astype(np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CellResult:
     """What came out of one cell; a failure is a result with its reason.
 
@@ -195,6 +204,15 @@ class CellResult:
     protocol: Protocol | None = None
     predicted: str = ""
     reads: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Settings that a search inside the cell chose by validation; none without a search."""
+        key = f"val_{self.metric.removeprefix('test_')}"
+        sign = 1 if self.greater_is_better else -1
+        rows = [row for row in self.trace if key in row]
+        best = max(rows, key=lambda row: sign * row[key], default={})
+        return {name: value for name, value in best.items() if name not in (key, self.metric, "default")}
 
     @property
     def ok(self) -> bool:

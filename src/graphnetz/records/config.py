@@ -15,10 +15,11 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, create
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.paths import slug
-from graphnetz._core.readers import read_toml
 from graphnetz._core.registry import Registry
 from graphnetz._core.text import MASK, masked, parse_budget, shorten
 from graphnetz.records.protocol import LIMITS, Protocol
+from graphnetz.records.references import is_reference
+from graphnetz.records.search_setting import Search
 from graphnetz.records.seed_rule import MODES
 from graphnetz.records.task import Replication
 
@@ -37,10 +38,15 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Preset:
-    """A named protocol: its settings, and the models that are run under it when none is named."""
+    """A named protocol: its settings, and the models that are run under it when none is named.
+
+    ``plain_metrics`` are the task types that it scores by their own first metric instead of the official one of each
+    dataset.
+    """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     models: tuple[str, ...] = DEFAULT_MODELS
+    plain_metrics: tuple[str, ...] = ()
 
 
 PROTOCOLS: Registry[Preset] = Registry(
@@ -102,6 +108,25 @@ def _known_protocol(value: str) -> str:
     return value
 
 
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return which part of how many is meant.
+
+    Examples
+    --------
+    >>> parse_shard("3/20")
+    (3, 20)
+    """
+    place, _, parts = str(text).partition("/")
+    if not (place.isdecimal() and parts.isdecimal() and 1 <= int(place) <= int(parts) <= MOST_SEEDS):
+        raise ValueError("it takes a part of a number of parts, counted from 1, such as 3/20")
+    return int(place), int(parts)
+
+
+def _known_shard(value: Any) -> str:
+    place, parts = parse_shard(value)
+    return f"{place}/{parts}"
+
+
 Text = Annotated[str, BeforeValidator(str)]
 Names = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else list(value))]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
@@ -158,9 +183,16 @@ class RunConfig(_Training):  # type: ignore[misc]
     category: str | None = _run(None, "All curated tasks of a category.")
     task: Names = _run([], "A task by name; repeat for several.")
     task_type: str | None = _run(None, "Keep only tasks of this type; with a graph of your own: what to predict.")
-    model: Names = _run([], "A model by name; repeat for several.")
-    graph: Text | None = _own(None, "Edges as CSV (source, target), GraphML, GML or npz.")
-    labels: Text | None = _own(None, "Classes of its nodes: CSV with the columns node and label.")
+    model: Names = _run([], "A model by name, path.py:Class or module:Class; repeat for several.")
+    search: Search | None = _train(
+        None, "Tune inside every cell by validation: 'default' for the models' own spaces, a TOML file, or a table."
+    )
+    trials: int | None = _train(None, "With search: candidates per model, default settings included.", ge=2, le=1000)
+    graph: Text | None = _own(
+        None,
+        "Edges: CSV (source, target; with a column graph, many graphs), Parquet, GraphML, npz, or a folder.",
+    )
+    labels: Text | None = _own(None, "Classes of its nodes: CSV with the columns node (or graph) and label.")
     label_column: Text | None = _own(None, "Column of the labels file to predict, where there are several.")
     features: Text | None = _own(None, "Numbers of its nodes: CSV with the column node and one column per feature.")
     seeds: Seeds | None = _seed(None, "How many seeds (10: seeds 0 to 9), a list such as 0,1,5, auto or anytime.")
@@ -171,7 +203,12 @@ class RunConfig(_Training):  # type: ignore[misc]
     max_seeds: int | None = _seed(
         None, "With seeds auto or anytime: the most per model and task, 30 unless told otherwise.", ge=5, le=MOST_SEEDS
     )
-    metric: str | None = _stat(None, "Headline metric, one of the task type's, instead of each task's own.")
+    metric: str | None = _stat(
+        None, "Headline metric, one of the task type's, instead of the official one of each dataset."
+    )
+    negatives: Literal["random", "hard"] | None = _stat(
+        None, "Negatives of link tasks: 'random' pairs, or 'hard' ones of each true edge, ranked by MRR."
+    )
     pairwise_method: str | None = _stat(None, "Paired test of the report: t or wilcoxon (see 'graphnetz list tests').")
     replication: Replication | None = _stat(None, "What a seed varies, for loaders with a seed that do not declare it.")
     protocol: Annotated[str, BeforeValidator(_known_protocol)] = _train(
@@ -182,6 +219,9 @@ class RunConfig(_Training):  # type: ignore[misc]
     backend: str = _cells("local", "Executor: local, serial or ray.")
     address: str | None = _cells(None, "Address of a Ray cluster.")
     gpus: float | None = _cells(None, "Graphics processors per cell on Ray, 0.25 for a share.", ge=0)
+    shard: Annotated[str, BeforeValidator(_known_shard)] | None = _cells(
+        None, "Train only one part of the cells, such as 3/20; 'graphnetz merge' puts the parts together."
+    )
     timeout: float | None = _cells(None, "Seconds a cell may take.", gt=0)
     memory: float | None = _cells(None, "Megabytes a cell may use.", gt=0)
     mirror: Text | None = _place(None, "Folder or URL asked for datasets before the network.")
@@ -295,7 +335,7 @@ class RunConfig(_Training):  # type: ignore[misc]
             if kept[key] != RunConfig.model_fields[key].get_default(call_default_factory=True):
                 for value in kept[key] if isinstance(kept[key], list) else [kept[key]]:
                     out += [f"--{key}", str(value)]
-        return out
+        return out + [part for name in self.model if is_reference(name) for part in ("--model", name)]
 
     def models(self) -> list[str]:
         """Return the chosen models, or those of the named protocol.
@@ -327,6 +367,7 @@ class RunConfig(_Training):  # type: ignore[misc]
         """
         named = self.suite or self.category or (slug(Path(self.graph).stem) if self.graph else None)
         name = named or ("-".join(self.task[:3]) if self.task else "default")
+        name += f"-part-{self.shard.replace('/', '-of-')}" if self.shard else ""
         return Path(self.out) if self.out else Path("runs") / name
 
     def overrides(self) -> dict[str, Any]:
@@ -408,55 +449,3 @@ def _sentence(error: Any) -> UsageError:
     else:
         words = str(cause or error["msg"]).rstrip(".")
     return UsageError(f"The setting {key!r} is wrong: {shorten(words, 200)} (got {shorten(repr(error['input']), 60)}).")
-
-
-def load_config(path: str | Path | None, flags: Mapping[str, Any]) -> RunConfig:
-    """Read a TOML file, let flags win, and validate; the error names the key.
-
-    Examples
-    --------
-    >>> load_config(None, {"task": ["cora"], "epochs": "20"}).epochs
-    20
-    """
-    values = {} if path is None else read_toml(path, what="the configuration")
-    return RunConfig.read(values | {key: value for key, value in flags.items() if value is not None and value != []})
-
-
-def resumed_config(folder: str | Path, flags: Mapping[str, Any]) -> tuple[RunConfig, list[str]]:
-    r"""Read the settings of a run folder to go on with it.
-
-    Parameters
-    ----------
-    folder
-        The run folder.
-    flags
-        Settings that were given again; those of `TO_REPEAT` count only here.
-
-    Returns
-    -------
-    config, left
-        The settings, and the options that the folder names and that were not obeyed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp())
-    >>> _ = (place / "config.toml").write_text('task = ["cora"]\nroot = "/elsewhere"\nout = "x"\n')
-    >>> config, left = resumed_config(place, {"out": str(place)})
-    >>> config.root, left
-    ('data/benchmark', ['--root', '/elsewhere'])
-    """
-    values = read_toml(Path(folder) / "config.toml", what="the configuration")
-    if "out" not in values:  # what a run writes always has one
-        raise UsageError(
-            f"{str(Path(folder) / 'config.toml')!r} does not say what was run: it is empty or not what 'graphnetz run' "
-            "wrote. Restore it, or start again with 'graphnetz run'."
-        )
-    given = {key: value for key, value in flags.items() if value is not None and value != []}
-    foreign = {key: values.pop(key) for key in TO_REPEAT if key in values and key not in given}
-    config = RunConfig.read(values | given)
-    try:
-        left = RunConfig.read({"task": ["any"], **foreign}).to_repeat()
-    except UsageError:
-        left = []
-    return config, left

@@ -76,7 +76,7 @@ class Diagnostic:
     rate: Rate | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PairDiagnostic:
     """What the differences of two models look like, and what stands beside their mean.
 

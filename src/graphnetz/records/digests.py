@@ -31,7 +31,24 @@ def digest_of(value: Any) -> str:
     >>> digest_of({"a": 1, "b": 2}) == digest_of({"b": 2, "a": 1})
     True
     """
-    return hashlib.sha256(_ENCODE(value).encode()).hexdigest()
+    return sha256(_ENCODE(value).encode())
+
+
+def sha256(*parts: bytes) -> str:
+    """Return the SHA-256 of bytes in hexadecimal; OpenSSL says "initialization error" where memory is short.
+
+    Examples
+    --------
+    >>> sha256(b"a", b"b") == sha256(b"ab")
+    True
+    """
+    try:
+        found = hashlib.sha256()
+        for part in parts:
+            found.update(part)
+        return found.hexdigest()
+    except ValueError as error:
+        raise MemoryError(f"A digest cannot be computed ({error}).") from error
 
 
 def predictions_digest(predictions: Predictions, tested: str | None = None) -> str:
@@ -92,9 +109,7 @@ def cell_digest(result: CellResult, *, protocol: Protocol | None = None, predict
         "trace": jsonable(list(result.trace)),
         "predictions": predicted,
     }
-    head = hashlib.sha256(_protocol(protocol or result.protocol))
-    head.update(_ENCODE(facts).encode())
-    return head.hexdigest()[:LENGTH]
+    return sha256(_protocol(protocol or result.protocol), _ENCODE(facts).encode())[:LENGTH]
 
 
 def root_digest(cells: Iterable[tuple[str, str, int, str]]) -> str:

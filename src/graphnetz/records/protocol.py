@@ -82,7 +82,8 @@ class Protocol:
     eval_every
         Epochs between evaluations.
     edge_attributes
-        False keeps edge attributes from models that would take them.
+        Give edge attributes to the models that take them. Off unless asked for, because some models would then see
+        more than others, and grow; on for tasks on edges, where every model is given them.
     threads, dtype, device
         Threads of one run, floating-point type and device.
     batch_nodes, fanouts
@@ -119,7 +120,7 @@ class Protocol:
     clip: float | None = setting(None, "Clip the norm of the gradient at this value.", gt=0)
     budget: int | None = setting(None, "Parameters per model such as 100k: each gets the closest width.", ge=1)
     eval_every: int = setting(1, "Evaluate every so many epochs.", ge=1)
-    edge_attributes: bool = setting(True, "Whether models that take edge attributes get them.")
+    edge_attributes: bool = setting(False, "Give edge attributes to the models that take them.")
     threads: int = setting(1, "Threads of one cell; other numbers may change the last bits.", ge=1)
     dtype: Literal["float32", "float64"] = setting("float32", "Floating-point type of data and models.")
     device: str = setting("cpu", "Device such as cpu or cuda; auto takes a graphics processor where there is one.")

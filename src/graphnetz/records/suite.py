@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Any
 
 from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz.records.section import Table
 from graphnetz.records.task import Task
 
 
@@ -123,6 +124,8 @@ class Suite:
         Returns the published figures that `graphnetz.analysis.published.beside` puts beside ours.
     citation
         Where they stand.
+    reductions
+        What other sizes than the first leave out of a task, in words, by its name at the first size.
 
     Examples
     --------
@@ -144,11 +147,20 @@ class Suite:
     sizes: tuple[str, ...] = ()
     published: Callable[[], Sequence[Published]] | None = None
     citation: str = ""
+    reductions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         """What it is, in one line: that of the function that makes its tasks."""
         return (inspect.getdoc(self.make) or "").partition("\n")[0]
+
+    def _repr_html_(self) -> str:
+        """Return its tasks for a notebook cell."""
+        rows = tuple((task.name, task.task_type, task.category, task.epochs) for task in self())
+        seeds = self.seeds_at(None)
+        words = [f"{self.name}: {self.title.removeprefix('Return ')}", f"{len(seeds)} seeds." if seeds else ""]
+        words += [f"Sizes: {', '.join(self.sizes)}." if self.sizes else "", self.citation]
+        return Table(("Task", "Type", "Category", "Epochs"), rows, " ".join(filter(None, words)))._repr_html_()
 
     def __call__(self, size: str | None = None) -> list[Task]:
         """Return the tasks at a size, the first one unless told otherwise."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from graphnetz._core.errors import UsageError
+from graphnetz._core.text import counted
+from graphnetz.records.section import Table
 
 Replication = Literal["init", "resplit", "fold", "regenerate", "unknown"]
 """What a seed varies: initialisation on a fixed split, a fresh random split, a fold, fresh data.
@@ -21,6 +23,88 @@ def check_replication(name: str | None) -> None:
     """Refuse a word that no analysis knows."""
     if name is not None and name not in REPLICATIONS:
         raise UsageError(f"Unknown replication {name!r}. Known: {', '.join(REPLICATIONS)}.")
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Every seed is trained on every fold, as most papers with folds do.
+
+    A cell's seed is ``seed * folds + fold``: it names both, and data with fixed splits find their fold in it.
+
+    Parameters
+    ----------
+    folds
+        How many fixed splits the data carry.
+    seeds
+        Seeds inside each fold; None takes those of the run. Seeds that a caller asks for win.
+
+    Examples
+    --------
+    >>> CrossValidation(3).numbers((0, 41))
+    (0, 1, 2, 123, 124, 125)
+    """
+
+    folds: int
+    seeds: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.folds < 2:
+            raise UsageError(f"Cross-validation needs at least 2 folds, got {self.folds}.")
+
+    def numbers(self, seeds: Sequence[int]) -> tuple[int, ...]:
+        """Return the seeds of the cells, all folds of one seed before the next.
+
+        Parameters
+        ----------
+        seeds
+            Seeds inside each fold.
+
+        Returns
+        -------
+        tuple of int
+            As many as folds times seeds.
+
+        Examples
+        --------
+        >>> [number % 5 for number in CrossValidation(5).numbers([12])]
+        [0, 1, 2, 3, 4]
+        """
+        return tuple(seed * self.folds + fold for seed in seeds for fold in range(self.folds))
+
+    def words(self, cells: int) -> str:
+        """Return what ``cells`` of one model are: so many folds, so many seeds on each.
+
+        Parameters
+        ----------
+        cells
+            Cells of one model on the task.
+
+        Returns
+        -------
+        str
+            Words for a listing.
+
+        Examples
+        --------
+        >>> CrossValidation(5).words(100)
+        '5 folds x 20 seeds'
+        """
+        return f"{self.folds} folds x {counted(cells // self.folds, 'seed')}"
+
+
+@dataclass(frozen=True, eq=False)
+class ExampleNames:
+    """What the files of a task call its nodes, classes and features; empty where they have only numbers.
+
+    Examples
+    --------
+    >>> ExampleNames(classes=("cat", "dog")).classes[1]
+    'dog'
+    """
+
+    nodes: Sequence[Any] = ()
+    classes: Sequence[str] = ()
+    features: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +142,10 @@ class DatasetCard:
     replication
         What a seed varies; None leaves it to the task type, which sees the data.
     metric
-        Key of the headline metric; None leaves it to the task type.
+        Key of the headline metric, the official one where there is one, or keys by task type; None leaves it to the
+        task type.
+    evaluator
+        Who says so: the evaluator or the paper that the metric is taken from.
 
     Examples
     --------
@@ -90,10 +177,49 @@ class DatasetCard:
     notes: tuple[str, ...] = ()
     mirror: tuple[str, ...] = ()
     replication: Replication | None = None
-    metric: str | None = None
+    metric: str | Mapping[str, str] | None = None
+    evaluator: str = ""
 
     def __post_init__(self) -> None:
         check_replication(self.replication)
+
+    def metric_of(self, task_type: str) -> str | None:
+        """Return the key of the headline metric of one task type.
+
+        Parameters
+        ----------
+        task_type
+            One that the card serves.
+
+        Returns
+        -------
+        str or None
+            None leaves it to the task type.
+
+        Examples
+        --------
+        >>> from graphnetz.datasets import CARDS
+        >>> CARDS["cora"].metric_of("node_cls"), CARDS["cora"].metric_of("link_pred"), CARDS["tolokers"].evaluator[:15]
+        ('acc', 'auc', 'Platonov et al.')
+        """
+        return self.metric.get(task_type) if isinstance(self.metric, Mapping) else self.metric
+
+    def _repr_html_(self) -> str:
+        """Return what it says for a notebook cell."""
+        sizes = ((name, getattr(self, name)) for name in ("graphs", "nodes", "edges", "features", "classes"))
+        facts = {
+            "Category": self.category,
+            "Serves": ", ".join(self.serves),
+            "Size": ", ".join(f"{value:,} {name}" for name, value in sizes if value is not None),
+            "Data": ("simulated" if self.simulated else "real") + (", nothing to download" if self.offline else ""),
+            "A seed varies": self.replication or "",
+            "Source": self.source,
+            "Licence": self.licence,
+            "Citation": self.citation,
+            "Notes": " ".join(self.notes),
+        }
+        rows = tuple((name, value) for name, value in facts.items() if value)
+        return Table((self.title or self.name, ""), rows)._repr_html_()
 
     @property
     def seeded(self) -> bool:
@@ -131,6 +257,10 @@ class Task:
     after_split
         ``(split, seed) -> split``, called with every split of this task: what changes the graph that models
         see without changing what they are asked. Its code is part of a cell's key, as the loader's is.
+    cross_validation
+        Train every seed on every fold of data that carry fixed splits; None lets seeds take the splits in turn.
+    names
+        What its files call nodes, classes and features, for predictions that people read.
 
     Examples
     --------
@@ -155,6 +285,8 @@ class Task:
     graph: str | None = None
     model_protocol: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
     after_split: Callable[[Any, int], Any] | None = field(default=None, compare=False)
+    cross_validation: CrossValidation | None = None
+    names: ExampleNames | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_replication(self.replication)

@@ -18,12 +18,18 @@ from graphnetz._core.text import seeds_word
 from graphnetz.records.section import Table
 
 Mark = Literal["best", "tied", ""]
+Bounds = tuple[float, float]
+UNBOUNDED: Bounds = (-math.inf, math.inf)
+"""Bounds of a metric that has none, and of scores that are not on its scale, such as percentages."""
 SIGNS: dict[Mark, str] = {"best": " ★", "tied": " ≈", "": ""}
 
 
 @dataclass(frozen=True)
 class CellView:
-    """Mean and interval of one (task, model); ``planned`` seeds were run, ``note`` says why something is missing."""
+    """Mean and interval of one (task, model); ``planned`` seeds were run, ``note`` says why something is missing.
+
+    ``std`` is the standard deviation over seeds; ``second`` marks the best of the other means beside the best model.
+    """
 
     mean: float = math.nan
     low: float = math.nan
@@ -33,11 +39,18 @@ class CellView:
     mark: Mark = ""
     note: str = ""
     planned: int = 0
+    std: float = math.nan
+    second: bool = False
 
     @property
     def short_of(self) -> str:
         """``8 of 10`` where the mean rests on fewer seeds than were run, else nothing."""
         return f"{self.n} of {self.planned}" if self.n < self.planned else ""
+
+    @property
+    def lost(self) -> int:
+        """Runs that were made and gave no score."""
+        return max(0, self.planned - self.n)
 
     @property
     def present(self) -> bool:
@@ -61,11 +74,29 @@ class TaskRow:
     category: str = ""
     task_type: str = ""
     replication: str = "init"
+    bounds: Bounds = UNBOUNDED
 
     @property
     def arrow(self) -> str:
         """Which way is better: ``↑`` or ``↓``."""
         return "↑" if self.greater_is_better else "↓"
+
+    @property
+    def shades(self) -> tuple[float, ...]:
+        """How near every mean is to the best of its task, 0 to 1, whatever the direction; NaN where there is none.
+
+        The far end is the worst mean, or Tukey's fence where the worst is an outlier that would paint all others alike.
+        """
+        sign = 1 if self.greater_is_better else -1
+        values = np.array([sign * cell.mean for cell in self.cells])
+        there = values[np.isfinite(values)]
+        if not there.size:
+            return tuple(values.tolist())
+        low, high = np.quantile(there, [0.25, 0.75])
+        floor, best = max(float(there.min()), float(low - 1.5 * (high - low))), float(there.max())
+        if not best > floor:
+            return tuple(np.where(np.isfinite(values), 1.0, np.nan).tolist())
+        return tuple(np.clip((values - floor) / (best - floor), 0.0, 1.0).tolist())
 
 
 @dataclass(frozen=True)
@@ -92,9 +123,23 @@ class Grid:
         return seeds_word(high) if low == high else f"{low} to {seeds_word(high)}"
 
     @property
+    def single(self) -> bool:
+        """Whether no mean rests on two seeds, so that nothing has an interval."""
+        return self.seeds == seeds_word(1)
+
+    @property
     def words(self) -> str:
         """What a cell shows."""
+        if self.single:
+            return "One seed: values without interval"
         return f"Mean ± half-width of the {100 * self.level:g} % interval ({self.interval}) over {self.seeds}"
+
+    @property
+    def drawn_words(self) -> str:
+        """What a figure draws of a cell."""
+        if self.single:
+            return self.words
+        return f"Mean and {100 * self.level:g} % interval ({self.interval}) over {self.seeds}"
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook cell."""
@@ -121,6 +166,7 @@ class RankView:
     alpha: float
     test: str = "Friedman"
     reason: str = ""
+    n_left_out: int = 0
 
 
 Spans = tuple[tuple[float, float], ...]
@@ -206,6 +252,7 @@ class CurvePanel:
     task: str
     label: str
     curves: Sequence[Curve]
+    bounds: Bounds = UNBOUNDED
 
 
 @dataclass(frozen=True)
@@ -242,6 +289,21 @@ class DotPanel:
     label: str
     greater_is_better: bool
     rows: tuple[DotRow, ...]
+    bounds: Bounds = UNBOUNDED
+
+
+def bounds_for(values: npt.ArrayLike, bounds: Bounds) -> Bounds:
+    """Return ``bounds``, or none where a value lies outside: the scores are then on another scale.
+
+    Examples
+    --------
+    >>> bounds_for([0.8, 0.9], (0.0, 1.0)), bounds_for([80.0, 90.0], (0.0, 1.0))
+    ((0.0, 1.0), (-inf, inf))
+    """
+    found = np.asarray(values, dtype=float)
+    found = found[np.isfinite(found)]
+    inside = bool(((found >= bounds[0]) & (found <= bounds[1])).all())
+    return bounds if inside else UNBOUNDED
 
 
 def swarm(at: Sequence[float], room: float, most: int = 4) -> list[int]:

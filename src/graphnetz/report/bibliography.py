@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from importlib import resources
 
+from graphnetz.records.digests import sha256
 from graphnetz.report import escape
 
 
@@ -38,7 +38,7 @@ def dataset_key(name: str) -> str:
     """BibTeX key of a dataset: letters, digits and dashes of its name, and a digest where that is not all of it."""
     plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:40]
     whole = plain and plain == name.lower().replace("_", "-")
-    return f"data-{plain}" if whole else f"data-{plain or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+    return f"data-{plain}" if whole else f"data-{plain or 'x'}-{sha256(name.encode())[:6]}"
 
 
 def bibtex(tests: Iterable[str], models: Iterable[str], datasets: Mapping[str, str]) -> str:

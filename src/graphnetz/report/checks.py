@@ -223,7 +223,9 @@ def check_score(metric: str, score: float, place: str) -> None:
         return
     low, high = declared.bounds
     if not low - SLACK <= score <= high + SLACK:
-        percent = " Divide percentages by 100." if (low, high) == (0.0, 1.0) and 1 < score <= 100 else ""
+        name = metric.removeprefix("test_")
+        share = (low, high) == (0.0, 1.0) and 1 < score <= 100
+        percent = f" Divide percentages by 100, or say that they are: --metric {name}%." if share else ""
         raise DataError(
             f"{place}: {metric} is {score:g}, and {declared.label} lies between {low:g} and {high:g}."
             f"{percent or ' Give another metric, or correct the score.'}"

@@ -7,14 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.errors import UsageError
-from graphnetz.analysis.registration import SECTION, without_plan
+from graphnetz.analysis.registration import SECTION, registered_in, without_plan
 from graphnetz.analysis.run_changes import Change as Change
 from graphnetz.analysis.run_changes import RunComparison as RunComparison
 from graphnetz.analysis.run_changes import changes, common, mismatch
+from graphnetz.analysis.sequential import decide_report, decision_section
 from graphnetz.records import CellResult, recorded_protocols
+from graphnetz.records.seed_rule import SeedRule
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.report.jsonio import flat, results_config
-from graphnetz.report.sections import planned_and_read
+from graphnetz.report.sections import combine, planned_and_read
 
 if TYPE_CHECKING:
     from graphnetz.report.report import BenchmarkReport
@@ -48,12 +50,17 @@ def compare_reports(
     >>> compare_reports(example_report(), example_report()).sentence()
     'All 6 shared (task, model) pairs have identical scores.'
     """
-    seen: dict[str, str] = {}
-    apart = {task for report in (first, second) for task in report.scores.tasks if _other_data(report, task, seen)}
+    apart = different_data(first, second)
     found, incomparable = changes(
         first.analysis, second.analysis, alpha=alpha, method=method, margin=margin, apart=apart
     )
     return RunComparison(found, _only(first, second), _settings(first, second), incomparable, alpha, method, margin)
+
+
+def different_data(first: BenchmarkReport, second: BenchmarkReport) -> set[str]:
+    """Return the tasks that two runs did on different data, by their fingerprints."""
+    seen: dict[str, str] = {}
+    return {task for report in (first, second) for task in report.scores.tasks if _other_data(report, task, seen)}
 
 
 def _only(first: BenchmarkReport, second: BenchmarkReport) -> tuple[tuple[str, str], ...]:
@@ -106,6 +113,9 @@ def merge_reports(
                 cells[here] = replace(result, model=name)
         models.update(dict.fromkeys(mapping[m] for m in report.scores.models))
         absent |= {(t, mapping.get(m, m)): why for (t, m), why in report.absent.items()}
+    if not rename:
+        _one_rule(labels, reports)
+    cells, tasks, models = _in_order(cells, tasks, models, reports)
     seeds = sorted({seed for report in reports for seed in report.seeds})
     held = {(task, model) for task, model, _ in cells}
     merged = type(reports[0]).from_results(
@@ -122,8 +132,48 @@ def merge_reports(
         ci_method=reports[0].ci_method,
         pairwise_method=reports[0].pairwise_method,
     )
-    merged.sections = planned_and_read(merged)
+    merged.sections = planned_and_read(_decided(merged))
     return merged
+
+
+def _one_rule(labels: Sequence[str], reports: Sequence[BenchmarkReport]) -> None:
+    """Refuse runs whose seeds stopped by different rules: nobody could say how often such a report errs."""
+    rules = [SeedRule.from_config(report.config) for report in reports]
+    other = next((label for label, rule in zip(labels, rules, strict=True) if rule != rules[0]), None)
+    if other is not None:
+        words = ["a fixed number of seeds" if rule is None else "seeds until decided" for rule in rules]
+        kinds = " and ".join(dict.fromkeys(words)) if len(set(words)) > 1 else "different rules for when seeds stop"
+        raise UsageError(f"{labels[0]} and {other} cannot be merged: they have {kinds}. Merge runs of one kind.")
+
+
+def _decided(merged: BenchmarkReport) -> BenchmarkReport:
+    """Decide again on all cells where seeds stop by a rule; the parts knew their own only."""
+    rule = SeedRule.from_config(merged.config)
+    if rule is not None:
+        found = decide_report(merged.results, merged.task_info, merged.scores.models, rule)
+        merged.sections = combine(merged.sections, [decision_section(found, merged.task_info, rule)])
+    return merged
+
+
+def _in_order(
+    cells: dict[tuple[str, str, int], CellResult], tasks: dict[str, TaskInfo], models: dict[str, None],
+    reports: Sequence[BenchmarkReport],
+) -> tuple[dict[tuple[str, str, int], CellResult], dict[str, TaskInfo], dict[str, None]]:  # fmt: skip
+    """Put parts of one plan into its order, so that the way they were cut does not show."""
+    plans = [p for report in reports for s in report.sections if s.name == SECTION and (p := registered_in(s))]
+    if len(plans) < len(reports) or len({plan.hash for plan in plans}) > 1:
+        return cells, tasks, models
+    order = {kind: {name: i for i, name in enumerate(plans[0].plan[kind])} for kind in ("tasks", "models")}
+
+    def place(kind: str, name: str) -> int:
+        return order[kind].get(name, len(order[kind]))
+
+    keys = sorted(cells, key=lambda key: (place("tasks", key[0]), place("models", key[1]), key[2]))
+    return (
+        {key: cells[key] for key in keys},
+        {name: tasks[name] for name in sorted(tasks, key=lambda name: place("tasks", name))},
+        dict.fromkeys(sorted(models, key=lambda name: place("models", name))),
+    )
 
 
 def _other_data(report: BenchmarkReport, task: str, seen: dict[str, str]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html as _html
 import re
 
+from markupsafe import Markup
+
 from graphnetz._core.text import clean as clean
 from graphnetz._core.text import shorten as shorten
 
@@ -52,6 +54,14 @@ def _latex_char(char: str) -> str:
     if code < 0x7F or (0xC0 <= code <= 0x17F and char.isalpha() and char not in "ĸŉſ"):
         return char
     return f"{{[}}U+{code:04X}{{]}}"
+
+
+def html_parts(text: object, width: int) -> Markup:
+    """Return a name for HTML that may break after an underscore, a hyphen or what was left out.
+
+    A narrow column would break it inside a word, or cut the end by which names differ.
+    """
+    return Markup("<wbr>").join(re.split(r"(?<=[_…-])(?=\w)", shorten(text, width)))
 
 
 def html(text: object) -> str:

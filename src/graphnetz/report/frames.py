@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from graphnetz._core.grouping import grouped
 from graphnetz._core.optional import pip_install
 from graphnetz.records import CellResult, recorded_protocols
 from graphnetz.records.analysis import CellStat, Claim, Comparison, Ranking
+from graphnetz.records.shift import Shift
 from graphnetz.records.task_info import TaskInfo
 
 if TYPE_CHECKING:
@@ -31,13 +33,31 @@ def _columns(records: Sequence[Any], names: Mapping[str, str]) -> dict[str, Any]
 _TRUTHS = ("significant", "different", "significant_t", "significant_wilcoxon", "wilcoxon_reachable")
 
 
+class SummaryFrame(pd.DataFrame):
+    """A data frame that prints what a reader looks for first, within 80 columns; everything else is as in pandas."""
+
+    _FIRST = ("mean", "ci_half", "ci_low", "ci_high", "n_seeds")
+
+    def __repr__(self) -> str:
+        if not set(self._FIRST) <= set(self.columns):
+            return str(pd.DataFrame(self))
+        told = self["status"] if "status" in self.columns else None
+        # Where something failed, why takes the room of the ends of the interval, so that a row stays a line.
+        failed = told is not None and (told != "ok").any()
+        shown = ["mean", "ci_half", "n_seeds", "status"] if failed else list(self._FIRST)
+        width, rows = pd.get_option("display.width") or 80, pd.get_option("display.max_rows")
+        text = pd.DataFrame(self)[shown].to_string(max_rows=rows, max_colwidth=34, line_width=max(80, width))
+        rest = [str(name) for name in self.columns if name not in shown]
+        return f"{text}\n[{len(self)} rows; also {', '.join(rest)}]" if rest else text
+
+
 def summary_frame(stats: Sequence[CellStat]) -> pd.DataFrame:
     """One row per (task, model): the documented columns, then corrected interval, test-set error, status."""
     names = {"n_seeds": "n", "ci_low": "low", "ci_high": "high", "ci_half": "half"}
     order = ("n_seeds", "mean", "std", "sem", "ci_low", "ci_high", "ci_half", "corrected_low", "corrected_high",
              "corrected_half", "test_se", "status")  # fmt: skip
     index = pd.MultiIndex.from_arrays([[s.task for s in stats], [s.model for s in stats]], names=["task", "model"])
-    frame = pd.DataFrame(_columns(stats, {column: names.get(column, column) for column in order}), index=index)
+    frame = SummaryFrame(_columns(stats, {column: names.get(column, column) for column in order}), index=index)
     frame["parameters"] = pd.array([s.parameters for s in stats], dtype="Int64")
     return frame
 
@@ -108,14 +128,33 @@ def mean_rank_series(found: Ranking) -> pd.Series:
     return ranks.iloc[list(found.order)]
 
 
+def shifts_frame(shifts: Sequence[Shift]) -> pd.DataFrame:
+    """What models lose on examples of another kind than they were trained on, one row per task, model and part."""
+    return pd.DataFrame([asdict(found) for found in shifts], columns=[item.name for item in fields(Shift)])
+
+
 _COSTS = (
     "task", "model", "cells", "seconds_mean", "seconds_total", "peak_memory", "parameters", "epochs_mean",
-    "layers", "own_settings",
+    "layers", "own_settings", "energy_joules", "energy_basis",
 )  # fmt: skip
+WATTS = 10.0
+"""Watts of one busy core, where the processor tells nothing: an assumption, and every figure made of it says so."""
 
 
-def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
-    """Return seconds, peak memory, parameters, epochs, layers in kernels and own settings per (task, model)."""
+def _energy(results: Sequence[CellResult], joules: Any) -> tuple[float, str]:
+    """Return joules per second of a cell, and what that rests on."""
+    total = sum(cell.seconds for cell in results if math.isfinite(cell.seconds))
+    if isinstance(joules, int | float) and joules > 0 and total > 0:
+        return joules / total, "measured by the processor (RAPL), shared out by seconds"
+    return WATTS, f"estimated: seconds x {WATTS:g} W per core"
+
+
+def costs_frame(results: Sequence[CellResult], joules: Any = None) -> pd.DataFrame:
+    """Return seconds, memory, parameters, epochs, layers in kernels, own settings and energy per (task, model).
+
+    ``joules`` is what the processor counted for the whole run, where it can be read; else energy is estimated.
+    """
+    watts, basis = _energy(results, joules)
     own = recorded_protocols(results).get("model_protocols", {})
     rows = []
     for (task, model), cells in grouped(results, lambda result: (result.task, result.model)).items():
@@ -134,6 +173,8 @@ def costs_frame(results: Sequence[CellResult]) -> pd.DataFrame:
                 sum(c.epochs for c in done) / len(done) if done else _NAN,
                 "; ".join(dict.fromkeys(c.layers for c in done if c.layers)),
                 ", ".join(f"{key}={value}" for key, value in own.get(task, {}).get(model, {}).items()),
+                watts * sum(seconds) if seconds else _NAN,
+                basis if seconds else "",
             )
         )
     return pd.DataFrame(rows, columns=list(_COSTS))

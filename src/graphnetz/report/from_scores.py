@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ _OPTIONAL: dict[str, str | int | float] = {
 }  # fmt: skip
 _TRUE = {"true", "1", "yes", "up", "higher"}
 _FALSE = {"false", "0", "no", "down", "lower"}
+_NOTHING: dict[str, Any] = {}
+"""One for all cells: there may be a hundred thousand, and none has a history or reads."""
 
 
 MOST_FOLDS = 10
@@ -171,7 +174,8 @@ def numbers(data: pd.DataFrame, column: str) -> pd.Series:
     return values
 
 
-def _info(task: str, group: pd.DataFrame) -> TaskInfo:
+def facts_of(task: str, group: pd.DataFrame) -> tuple[str, bool]:
+    """Return the metric of a task and whether more of it is better: as a column says, or as the metric is declared."""
     metric = str(_single(task, group, "metric", "score"))
     better = _single(task, group, "greater_is_better", None)
     if better is None:
@@ -179,8 +183,14 @@ def _info(task: str, group: pd.DataFrame) -> TaskInfo:
             better = lookup(metric).greater_is_better
         except UnknownNameError as error:
             raise DataError(
-                f"Task {task!r} has metric {metric!r} and no greater_is_better. Say true or false in that column."
+                f"Task {task!r} has metric {metric!r} and no greater_is_better. Say true or false in that column, or "
+                "name a metric that is known, such as --metric acc (see 'graphnetz list metrics')."
             ) from error
+    return metric, _truth(task, better)
+
+
+def _info(task: str, group: pd.DataFrame) -> TaskInfo:
+    metric, better = facts_of(task, group)
     extra = {name: _typed(task, group, name, default) for name, default in _OPTIONAL.items()}
     count = group["seed"].nunique()
     if extra["replication"] == "fold" and "splits" not in group.columns and count > MOST_FOLDS:
@@ -189,7 +199,7 @@ def _info(task: str, group: pd.DataFrame) -> TaskInfo:
             "fold are no further folds. Give the number of folds in a column splits (seed s takes fold s modulo "
             "splits), or 0 where every seed has a fold of its own."
         )
-    return TaskInfo(metric, greater_is_better=_truth(task, better), **extra)
+    return TaskInfo(metric, greater_is_better=better, **extra)
 
 
 def _typed(task: str, group: pd.DataFrame, column: str, default: Any) -> Any:
@@ -227,13 +237,15 @@ def _result(task: str, model: str, seed: int, score: float, info: TaskInfo) -> C
     finite = math.isfinite(score)
     return CellResult(
         key="",
-        task=task,
-        model=model,
+        task=sys.intern(task),  # a column of text gives a new string for every row
+        model=sys.intern(model),
         seed=seed,
         status="ok" if finite else "failed",
         metric=info.metric,
         greater_is_better=info.greater_is_better,
-        metrics={info.metric: score} if finite else {},
+        metrics={info.metric: score} if finite else _NOTHING,
+        history=_NOTHING,
         error="" if finite else "its score is not a number",
         replication=info.replication,
+        reads=_NOTHING,
     )

@@ -30,7 +30,21 @@ WITHOUT_DIGESTS = 1
 MAX_BYTES = 1 << 30
 
 WHERE_NOT_WHAT = frozenset(
-    {"root", "out", "workers", "backend", "address", "timeout", "memory", "mirror", "verbose", "store", "resume", "log"}
+    {
+        "root",
+        "out",
+        "workers",
+        "backend",
+        "address",
+        "timeout",
+        "memory",
+        "mirror",
+        "verbose",
+        "store",
+        "resume",
+        "log",
+        "shard",
+    }
 )
 """Configuration that says where and how cells ran; it cannot change a value and stays out of results."""
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from graphnetz._core.errors import unknown_name
 from graphnetz._core.text import number, p_value
 from graphnetz.records.analysis import FAMILY_WORDS, REACH_TEXT, TEST_WORDS, Comparison
 from graphnetz.records.views import CellView, Grid, TaskRow
@@ -35,30 +37,84 @@ def summary_latex(
     pretty: Mapping[str, str] | None = None,
     caption: str | None = None,
     label: str | None = None,
+    percent: bool = False,
+    spread: str = "interval",
+    second: bool = False,
 ) -> str:
-    """Return the table of means and intervals, one row per task, one column per model."""
+    """Return the table of means and intervals, one row per task, one column per model.
+
+    ``percent`` shows metrics between 0 and 1 in percent, ``spread="sd"`` the standard deviation over seeds in place of
+    the half-width, and ``second`` underlines the best of the other means.
+    """
+    if spread not in SPREADS:
+        raise unknown_name("spread", spread, SPREADS)
+    grid = _in_percent(grid) if percent else grid
     lead = _lead_columns(grid)
-    head = [name for name, _ in lead] + [escape.latex(model, width=24) for model in grid.models]
-    lines: list[str] = []
-    for row in grid.rows:
-        cells = [pick(row, pretty or {}) for _, pick in lead]
-        cells += [_cell(cell, marked=bold_best) for cell in row.cells]
-        lines.append(" & ".join(cells) + r" \\")
-    columns = "l" * len(lead) + "c" * len(grid.models)
-    text = escape.latex(caption, width=2000) if caption is not None else summary_caption(grid, marked=bold_best)
-    return _table(columns, head, lines, text, label or "tab:results")
+    parts = _parts(len(grid.models))
+    wide = len(parts[0])
+    blocks: list[tuple[list[str], list[str]]] = []
+    for part in parts:
+        gap = [""] * (wide - len(part))
+        head = [name for name, _ in lead] + [escape.latex(grid.models[i], width=24) for i in part] + gap
+        lines: list[str] = []
+        for row in grid.rows:
+            digits = 1 if row.metric.endswith("(%)") else 3
+            cells = [pick(row, pretty or {}) for _, pick in lead]
+            cells += [_cell(row.cells[i], marked=bold_best, spread=spread, second=second, digits=digits) for i in part]
+            lines.append(" & ".join(cells + gap) + r" \\")
+        blocks.append((head, lines))
+    columns = "l" * len(lead) + "c" * wide
+    text = (
+        escape.latex(caption, width=2000)
+        if caption is not None
+        else summary_caption(grid, marked=bold_best, spread=spread, second=second)
+    )
+    return _table(columns, blocks, text, label or "tab:results")
 
 
-def summary_caption(grid: Grid, *, marked: bool = True) -> str:
+MOST_COLUMNS, BLOCK = 6, 5
+"""Models that stand beside each other at a size that can be read; more are cut into blocks below each other."""
+
+
+def _parts(models: int) -> list[range]:
+    """Positions of the models of each block, as even as they go, the widest first."""
+    count = 1 if models <= MOST_COLUMNS else -(-models // BLOCK)
+    size = -(-models // count)
+    return [range(i, min(i + size, models)) for i in range(0, max(1, models), max(1, size))]
+
+
+SPREADS = ("interval", "sd")
+
+
+def _in_percent(grid: Grid) -> Grid:
+    """The same grid with metrics between 0 and 1 in percent."""
+    rows = [
+        replace(row, metric=f"{row.metric} (%)", cells=tuple(map(_hundredfold, row.cells)))
+        if row.bounds == (0, 1)
+        else row
+        for row in grid.rows
+    ]
+    return replace(grid, rows=tuple(rows))
+
+
+def _hundredfold(cell: CellView) -> CellView:
+    return replace(cell, mean=100 * cell.mean, half=100 * cell.half, std=100 * cell.std)
+
+
+def summary_caption(grid: Grid, *, marked: bool = True, spread: str = "interval", second: bool = False) -> str:
     """Words under the summary table: what the figures are, and what the shades mean."""
     level = escape.latex(f"{100 * grid.level:g} %")
     text = f"Mean $\\pm$ half-width of the {level} interval ({escape.latex(grid.interval)}) over {grid.seeds}; "
+    if spread == "sd":
+        text = f"Mean $\\pm$ standard deviation over {grid.seeds}; "
     text += "the arrow points to better. "
     if marked:
         text += (
             "\\colorbox{khaki}{\\textbf{khaki}}: best mean over shared seeds, picked from the same data. "
             f"\\colorbox{{almond}}{{almond}}: {escape.latex(grid.tie_rule, width=400)}. "
         )
+    if second:
+        text += "\\underline{Underlined}: best of the other means. "
     return text + "\\textit{n/a}: no value."
 
 
@@ -74,12 +130,14 @@ def _lead_columns(grid: Grid) -> list[tuple[str, _Pick]]:
 _ARROWS = {"↑": r"\uparrow", "↓": r"\downarrow"}
 
 
-def _cell(cell: CellView, *, marked: bool) -> str:
+def _cell(cell: CellView, *, marked: bool, spread: str = "interval", second: bool = False, digits: int = 3) -> str:
     if not cell.present:
         return r"\textit{n/a}"
-    body = _powers(number(cell.mean))
-    if math.isfinite(cell.half):
-        body += rf" \pm {_powers(number(cell.half))}"
+    body, about = _powers(number(cell.mean, digits=digits)), cell.std if spread == "sd" else cell.half
+    if second and cell.second:
+        body = rf"\underline{{{body}}}"
+    if math.isfinite(about):
+        body += rf" \pm {_powers(number(about, digits=digits))}"
     if cell.short_of:
         body += rf"\ \mbox{{({cell.short_of})}}"
     if marked and cell.mark == "best":
@@ -118,7 +176,7 @@ def pairwise_latex(
     )
     head = ["Task", "Comparison", r"$\Delta\mu$", "interval", "$d_z$", r"$p_{\mathrm{Holm}}$", "Reach"]
     lines = _lines(pairs, pretty, lambda i: _pair_cells(pairs[i]))
-    return _table("llccccl", head, lines, text, label or "tab:pairwise")
+    return _table("llccccl", [(head, lines)], text, label or "tab:pairwise")
 
 
 def deciding_words(pairs: Sequence[Comparison]) -> str:
@@ -136,7 +194,7 @@ def both_latex(pairs: Sequence[tuple[Comparison, Comparison]]) -> str:
     )
     head = ["Task", "Comparison", r"$\Delta\mu$", r"$p^{t}_{\mathrm{Holm}}$", r"$p^{W}_{\mathrm{Holm}}$", "Agree"]
     lines = _lines([t for t, _ in pairs], None, lambda i: _both_cells(*pairs[i]))
-    return _table("llcccc", head, lines, text, "tab:pairwise-both")
+    return _table("llcccc", [(head, lines)], text, "tab:pairwise-both")
 
 
 def _pair_cells(pair: Comparison) -> list[str]:
@@ -192,24 +250,28 @@ def _shaded(p: float, significant: bool, words: str = "") -> str:
     return rf"\cellcolor{{{'khaki' if significant else 'almond'}}}{text}"
 
 
-def _table(columns: str, head: Sequence[str], lines: Sequence[str], caption: str, label: str) -> str:
+def _table(columns: str, blocks: Sequence[tuple[Sequence[str], Sequence[str]]], caption: str, label: str) -> str:
+    """Write blocks of a head and its lines below each other; one block repeats its head on every page."""
     safe = "".join(char for char in escape.clean(label) if char.isascii() and (char.isalnum() or char in ":-."))
     # Tables that break over pages cannot be scaled to the line.
-    long = sum(line.endswith(r"\\") for line in lines) > LONG
-    size = r"\small" if len(head) <= (6 if long else 8) else r"\scriptsize"
-    title = " & ".join(head) + r" \\"
-    rows = "\n".join(lines)
+    long = sum(line.endswith(r"\\") for _, lines in blocks for line in lines) > LONG
+    size = r"\small" if len(columns) <= (6 if long else 8) else r"\scriptsize"
+    heads = [" & ".join(head) + " \\\\\n\\midrule\n" for head, _ in blocks]
+    bodies = ["\n".join(lines) for _, lines in blocks]
+    one = len(blocks) == 1
+    top = heads[0] if one else ""
+    rows = bodies[0] if one else "\n\\midrule\n".join(map("".join, zip(heads, bodies, strict=True)))
     if long:
         return (
-            f"{PREAMBLE}\\begingroup\n{size}\n\\setlength{{\\LTcapwidth}}{{\\linewidth}}\n"
+            f"{PREAMBLE}\\begingroup\n{size}\n\\setlength{{\\tabcolsep}}{{4pt}}\\setlength{{\\LTcapwidth}}{{\\linewidth}}\n"
             f"\\begin{{longtable}}{{{columns}}}\n\\caption{{{caption}}}\\label{{{safe}}}\\\\\n"
-            f"\\toprule\n{title}\n\\midrule\n\\endfirsthead\n\\toprule\n{title}\n\\midrule\n\\endhead\n"
+            f"\\toprule\n{top}\\endfirsthead\n\\toprule\n{top}\\endhead\n"
             f"\\midrule\n\\endfoot\n\\bottomrule\n\\endlastfoot\n{rows}\n\\end{{longtable}}\n\\endgroup\n"
         )
     # A table wider than the line is made smaller, one that fits is left alone.
     fit = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
     return (
         f"{PREAMBLE}\\begin{{table}}[t]\n\\centering\n{size}\n\\caption{{{caption}}}\n\\label{{{safe}}}\n{fit}\n"
-        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{title}\n\\midrule\n{rows}\n\\bottomrule\n\\end{{tabular}}}}\n"
+        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{top}{rows}\n\\bottomrule\n\\end{{tabular}}}}\n"
         "\\end{table}\n"
     )

@@ -8,61 +8,66 @@ from markupsafe import Markup
 
 from graphnetz.records import Components
 from graphnetz.report import charts
-from graphnetz.report.page import FigureView
+from graphnetz.report.page import FigureView, PairGroup, TaskCard
 
 if TYPE_CHECKING:
     from graphnetz.analysis import Analysis
 
-MAX_ROWS = 150
-MAX_PANELS = 24
-"""What a chart holds before nobody scrolls through it; tables hold everything."""
+MAX_MATRIX = 12
+"""Models of a matrix of comparisons, and of a task whose comparisons are all listed."""
 
 
-def page_figures(analysis: Analysis) -> tuple[FigureView, ...]:
-    """Return ranks, means with intervals and learning curves, each where there is something to show."""
-    grid, n = analysis.grid, len(analysis.scores.tasks)
-    every = f"{100 * grid.level:g} % intervals ({grid.interval})"
-    views = [
-        FigureView(
-            "rank_sets",
-            "Places across tasks",
-            f"{analysis.rank_sets.words}. A mark stands at the mean rank.",
-            chart=charts.places_chart(analysis.rank_sets, analysis.scores.models),
-        ),
-        FigureView(
-            "critical_difference",
-            "Ranks across tasks",
-            "Mean rank of every model that is present on all tasks; lower is better. Models joined by a bar are "
-            "within Nemenyi's difference.",
-            chart=charts.critical_chart(analysis.ranking.view()),
-        ),
-        FigureView(
-            "forest",
-            "Means and intervals",
-            f"Means with {every}, one row per task, one panel per metric." + _cut(MAX_ROWS, n),
-            chart=charts.forest_chart(grid.head(MAX_ROWS)) if n else None,
-        ),
-        FigureView(
-            "dots",
-            "Every run",
-            "One dot per run, a tick at the mean; runs that collapsed or failed stand apart." + _cut(MAX_PANELS, n),
-            chart=charts.dots_chart(analysis.dots[:MAX_PANELS], analysis.scores.models),
-        ),
-        FigureView(
-            "components",
-            "Where the spread comes from",
-            "Shares of the variance of the difference between the best and the next model of each task, for new "
-            "examples: what more seeds, more splits or a larger test set would reduce.",
-            chart=charts.components_chart(nearest_components(analysis)),
-        ),
-        FigureView(
-            "learning_curves",
-            "Learning curves",
-            "Mean over seeds and 95 % t interval, epoch by epoch." + _cut(MAX_PANELS, n),
-            chart=charts.curves_chart(analysis.curves[:MAX_PANELS], analysis.scores.models),
-        ),
-    ]
-    return tuple(view for view in views if view.chart is not None)
+def across_figures(analysis: Analysis) -> tuple[FigureView, ...]:
+    """Return what is drawn about all tasks besides the places."""
+    words = (
+        "Mean rank of every model that is present on all tasks; lower is better. Models joined by a bar are within "
+        "Nemenyi's difference."
+    )
+    chart = charts.critical_chart(analysis.ranking.view())
+    return (FigureView("critical_difference", "Critical-difference diagram", words, chart=chart),) if chart else ()
+
+
+def task_cards(analysis: Analysis) -> tuple[TaskCard, ...]:
+    """Return one card per task: what is said, every run, where the spread comes from, curves and comparisons."""
+    models, grid = analysis.scores.models, analysis.grid
+    dots = {panel.task: panel.rows for panel in analysis.dots}
+    spread = {found.task: charts.components_bar(found) for found in nearest_components(analysis)}
+    curves = {panel.task: charts.curves_panel(panel, models) for panel in analysis.curves}
+    said: dict[str, list[object]] = {}
+    for verdict in analysis.verdicts:
+        said.setdefault(verdict.about, []).append(verdict)
+    pairs = pair_groups(analysis)
+    return tuple(
+        TaskCard(
+            index=t,
+            row=row,
+            line=analysis.headline.lines[row.task],
+            verdicts=tuple(said.get(row.task, ())),  # type: ignore[arg-type]
+            forest=charts.forest_rows(row, models, dots.get(row.task, ()), number_of=t),
+            spread=spread.get(row.task),
+            curves=curves.get(row.task),
+            pairs=pairs.get(row.task),
+        )
+        for t, row in enumerate(grid.rows)
+    )
+
+
+def pair_groups(analysis: Analysis) -> dict[str, PairGroup]:
+    """Return the comparisons of every task; of many models those with the best one, and how many there are."""
+    sides = iter(analysis.side_by_side)
+    out = {}
+    for task, pairs in analysis.grouped.items():
+        there = {name for pair in pairs for name in (pair.a, pair.b)}
+        place = analysis.standings[task]
+        order = tuple(m for m in analysis.scores.models if m in there) if 2 < len(there) <= MAX_MATRIX else ()
+        rows = tuple((pair, *next(sides)) for pair in pairs)
+        shown = sum(pair.different for pair in pairs)
+        note = f"{shown} of {len(pairs)} show{'s' * (shown == 1)} a difference"
+        if len(there) > MAX_MATRIX and place is not None:
+            rows = tuple(found for found in rows if found[0].involves(place.best))
+            note += f"; the {len(rows)} with the best model are listed, pairwise.csv holds all"
+        out[task] = PairGroup(task, note, rows, analysis.scores.models, order)
+    return out
 
 
 def nearest_components(analysis: Analysis) -> list[Components]:
@@ -73,8 +78,4 @@ def nearest_components(analysis: Analysis) -> list[Components]:
 
 def cost_figure(analysis: Analysis) -> Markup | None:
     """Score against mean seconds of a cell; None when no cell kept its time."""
-    return charts.cost_chart(analysis.grid.head(MAX_PANELS), analysis.seconds)
-
-
-def _cut(shown: int, total: int) -> str:
-    return f" The first {shown} of {total} tasks; the tables hold all." if shown < total else ""
+    return charts.cost_chart(analysis.grid, analysis.seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,45 +10,85 @@ import numpy as np
 
 from graphnetz._core.collector import no_collector
 from graphnetz.analysis.components import components_table
+from graphnetz.analysis.power import MAX_SEEDS
 from graphnetz.analysis.ranking import place_table
 from graphnetz.analysis.scores import public_error
+from graphnetz.analysis.shifts import shift_table
 from graphnetz.records import Section, Table
 from graphnetz.records.analysis import INTERVAL_WORDS, TEST_WORDS
-from graphnetz.report.page import PageData, PairGroup, render_text
-from graphnetz.report.pagecharts import cost_figure, page_figures
+from graphnetz.report import charts
+from graphnetz.report.page import FigureView, PageData, render_text
+from graphnetz.report.pagecharts import across_figures, cost_figure, task_cards
 from graphnetz.report.provenance import origin_tables, reproduce
 
 if TYPE_CHECKING:
     from graphnetz.analysis import Analysis
     from graphnetz.report.report import BenchmarkReport
 
-MAX_MATRIX = 12
+
+MAX_BOARD_ROWS = 200
+"""Rows of a table on a leaderboard; longer ones are in its files."""
 
 
 @no_collector()
 def build_page(
-    report: BenchmarkReport, *, sections: Sequence[Section] | None = None, folder: Path | None = None
+    report: BenchmarkReport,
+    *,
+    sections: Sequence[Section] | None = None,
+    folder: Path | None = None,
+    pages: Mapping[str, str] | None = None,
 ) -> PageData:
     """Collect everything the page shows.
 
-    ``sections`` stand in place of the report's own when given; ``folder`` is where the page will lie.
+    ``sections`` stand in place of the report's own when given; ``folder`` is where the page will lie. Where tasks have
+    ``pages`` of their own it is a leaderboard: rows of models instead of cards, and only what can be read at a glance.
     """
     analysis = report.analysis
+    tasks = set(analysis.scores.tasks)
     return PageData(
         title=title_of(report),
         facts=_facts(analysis),
-        verdicts=analysis.verdicts,
         grid=analysis.grid,
-        figures=page_figures(analysis),
-        pairs=_pairs(analysis),
-        tables=tuple(_tables(analysis)),
+        verdicts=tuple(verdict for verdict in analysis.verdicts if verdict.about not in tasks),
+        headline=analysis.headline,
+        places=_places(analysis),
+        order=column_order(analysis),
+        cards=task_cards(analysis) if pages is None else (),
+        pages=pages or {},
+        boards=analysis.boards if pages is not None else (),
+        figures=across_figures(analysis),
+        tables=tuple(found for found in _tables(analysis) if pages is None or len(found[1].rows) <= MAX_BOARD_ROWS),
         absent=_absent(analysis),
         failures=_failures(analysis),
         sections=tuple(report.sections if sections is None else sections),
         methods=methods(analysis),
-        provenance=tuple(origin_tables(report)),
+        provenance=tuple(
+            found for found in origin_tables(report) if pages is None or len(found[1].rows) <= MAX_BOARD_ROWS
+        ),
         reproduce=reproduce(report, folder),
-        cost=cost_figure(analysis),
+        cost=cost_figure(analysis) if pages is None else None,
+    )
+
+
+def column_order(analysis: Analysis) -> tuple[int, ...]:
+    """Columns of the heat table: models by mean rank across tasks, those without a score last."""
+    models, ranked = analysis.scores.models, analysis.rank_sets.models
+    place = {model: i for i, model in enumerate(ranked)}
+    return tuple(sorted(range(len(models)), key=lambda i: (place.get(models[i], len(ranked)), i)))
+
+
+def _places(analysis: Analysis) -> FigureView | None:
+    sets, models = analysis.rank_sets, analysis.scores.models
+    chart = charts.places_rows(sets, models)
+    if chart is None and len(analysis.grid.rows) == 1:  # one task has no places across tasks: its runs stand there
+        (row,), (dots,) = analysis.grid.rows, analysis.dots
+        chart = charts.forest_rows(row, models, dots.rows, number_of=1)
+        return FigureView("runs", f"{row.metric} on {row.task}", "Every run, mean and interval.", chart=chart)
+    if chart is None:
+        return None
+    why = f" {sets.reason[0].upper()}{sets.reason[1:]}." if sets.reason else ""
+    return FigureView(
+        "rank_sets", "Places across tasks", f"{sets.words}. Marks stand at the mean rank.{why}", chart=chart
     )
 
 
@@ -72,28 +112,20 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     there = {seed for i, seed in enumerate(table.seeds) if np.isfinite(table.values[:, :, i]).any()}
     there |= {result.seed for result in analysis.facts.failures}
     return (
-        ("Tasks", str(len(table.tasks))),
-        ("Models", str(len(table.models))),
-        ("Seeds", str(len(there))),
-        ("Cells", f"{done} finished" + (f", {failed} failed" if failed else "")),
+        *(
+            (noun if count == 1 else f"{noun}s", f"{count:,}")
+            for noun, count in (("Task", len(table.tasks)), ("Model", len(table.models)), ("Seed", len(there)))
+        ),
+        ("Cells", f"{done:,} finished" + (f", {failed:,} failed" if failed else "")),
     )
-
-
-def _pairs(analysis: Analysis) -> tuple[PairGroup, ...]:
-    sides = iter(analysis.side_by_side)
-    out = []
-    for task, pairs in analysis.grouped.items():
-        there = {name for pair in pairs for name in (pair.a, pair.b)}
-        order = tuple(m for m in analysis.scores.models if m in there) if 2 < len(there) <= MAX_MATRIX else ()
-        note = f"{sum(pair.different for pair in pairs)} of {len(pairs)} significant"
-        out.append(PairGroup(task, note, tuple((pair, *next(sides)) for pair in pairs), order))
-    return tuple(out)
 
 
 def _tables(analysis: Analysis) -> list[tuple[str, Table]]:
     tables = [("Design", design_table(analysis))] if analysis.comparisons else []
     if analysis.diagnostics:
         tables.append(("Diagnostics", diagnostics_table(analysis)))
+    if analysis.shifts:
+        tables.append(("Out of distribution", shift_table(analysis.shifts)))
     if any(not found.reason for found in analysis.components):
         tables.append(("Components of variance", components_table(analysis.components)))
     if analysis.facts.budgets:
@@ -121,8 +153,10 @@ def design_table(analysis: Analysis) -> Table:
     rows = []
     for plan in analysis.design:
         spread = plan.n > 1 and plan.sd > 0
-        seeds = "more than any number" if plan.seeds is None and spread else plan.seeds
-        ends = f"{plan.seeds_low} to {plan.seeds_high or 'any'}" if plan.seeds_low is not None else ""
+        seeds = f"more than {MAX_SEEDS}" if plan.seeds is None and spread else plan.seeds
+        # As in the verdict, where the search for a number ended.
+        high = plan.seeds_high or f"more than {MAX_SEEDS}"
+        ends = f"{plan.seeds_low} to {high}" if plan.seeds_low is not None else ""
         rows.append((plan.task, f"{plan.a} − {plan.b}", plan.n, plan.sd, plan.mde, plan.effect, seeds, ends))
     note = (
         "The two best means of each task. Smallest difference that these seeds detect with 80 % probability at Holm's "

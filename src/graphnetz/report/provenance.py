@@ -79,6 +79,23 @@ def origin_tables(report: BenchmarkReport) -> list[tuple[str, Table]]:
     return tables
 
 
+def references(provenance: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Cost of the reference cell by environment, where it was measured; files of others may hold anything there.
+
+    Examples
+    --------
+    >>> references({"environments": {"env": {"reference": {"seconds": 0.5, "peak_memory": None}}}})
+    {'env': {'seconds': 0.5}}
+    """
+    found, environments = {}, provenance.get("environments")
+    for name, facts in environments.items() if isinstance(environments, Mapping) else ():
+        measured = facts.get("reference") if isinstance(facts, Mapping) else None
+        if isinstance(measured, Mapping):
+            costs = {key: measured.get(key) for key in ("seconds", "peak_memory")}
+            found[str(name)] = {key: float(v) for key, v in costs.items() if isinstance(v, int | float) and v > 0}
+    return found
+
+
 def training(config: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Protocols by task, and by ``task / model`` where a model had settings of its own.
 
@@ -101,11 +118,13 @@ def _costs(report: BenchmarkReport) -> Table:
     words = {
         "task": "Task", "model": "Model", "cells": "Cells", "seconds_mean": "Seconds per cell",
         "seconds_total": "Seconds in all", "peak_memory": "Peak MB", "parameters": "Parameters",
-        "epochs_mean": "Epochs", "layers": "Layers in kernels",
+        "epochs_mean": "Epochs", "layers": "Layers in kernels", "energy_joules": "Joules",
     }  # fmt: skip
+    costs["energy_joules"] = costs["energy_joules"].round(1)
+    basis = "; ".join(f"Joules: {words}" for words in dict.fromkeys(costs["energy_basis"]) if words)
     if costs["own_settings"].any():
         words["own_settings"] = "Own settings"
-    return Table(tuple(words.values()), tuple(zip(*(costs[name].tolist() for name in words), strict=True)))
+    return Table(tuple(words.values()), tuple(zip(*(costs[name].tolist() for name in words), strict=True)), basis)
 
 
 def _protocols(protocols: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphnetz._core.errors import UsageError, unknown_name
+from graphnetz._core.errors import DataError, UsageError, unknown_name
 from graphnetz._core.paths import write_file
 from graphnetz.analysis import across_tasks, power, scores
 from graphnetz.analysis import ranking as ranks
@@ -22,7 +22,10 @@ from graphnetz.records.views import Grid
 from graphnetz.report import frames, jsonio, latex, plots
 from graphnetz.report import from_predictions as frompredictions
 from graphnetz.report import from_scores as fromscores
+from graphnetz.report.notebook import Pages, shown
 from graphnetz.report.page import Verdicts, render_fragment
+from graphnetz.report.provenance import references
+from graphnetz.report.reshape import shape
 from graphnetz.report.sections import planned_and_read
 
 if TYPE_CHECKING:
@@ -146,7 +149,14 @@ class BenchmarkReport:
 
     @classmethod
     def from_scores(
-        cls, frame: Any, *, replication: str | Mapping[str, str] | None = None, **settings: Any
+        cls,
+        frame: Any,
+        *,
+        replication: str | Mapping[str, str] | None = None,
+        columns: str | Mapping[str, str] | None = None,
+        metric: str | None = None,
+        task: str = "scores",
+        **settings: Any,
     ) -> BenchmarkReport:
         """Build a report from scores trained elsewhere.
 
@@ -154,10 +164,15 @@ class BenchmarkReport:
         ----------
         frame
             Columns task, model, seed, score, metric, greater_is_better; optionally replication, test_ratio, block,
-            category, task_type, n_test and splits. Anything that makes a pandas frame.
+            category, task_type, n_test and splits; or a wide table (``{"GCN": cross_val_score(...), "MLP": ...}``), or
+            the runs of a tracker. Anything that makes a pandas frame.
         replication
             What a seed varies: ``"init"``, ``"resplit"``, ``"fold"`` or ``"regenerate"``, for all tasks or by task.
             Scores do not say it themselves: left out here and in the column, claims reach these seeds only.
+        columns
+            Which column is what, where its title does not say it: ``{"task": "dataset", "score": "test_acc"}``.
+        metric, task
+            What the scores are, such as ``"acc"``, and of which task, where no column says it.
         **settings
             As in `from_results`.
 
@@ -171,8 +186,15 @@ class BenchmarkReport:
         >>> columns = {"task": ["cora"] * 4, "model": list("AABB"), "seed": [0, 1, 0, 1]}
         >>> BenchmarkReport.from_scores(columns | {"score": [0.8, 0.9, 0.7, 0.7], "metric": ["test_acc"] * 4})
         BenchmarkReport(1 tasks, 2 models, 2 seeds)
+        >>> folds = {"GCN": [0.81, 0.79, 0.83], "MLP": [0.55, 0.58, 0.52]}
+        >>> BenchmarkReport.from_scores(folds, metric="acc", task="cora", replication="fold")
+        BenchmarkReport(1 tasks, 2 models, 3 seeds)
         """
-        return cls.from_results(**fromscores.parse_scores(frame, replication), **settings)
+        shaped = shape(frame, columns=columns, metric=metric, name=task)
+        if shaped.kind != "scores":
+            words = "means of runs" if shaped.kind == "summary" else "predictions: use from_predictions"
+            raise DataError(f"from_scores takes one score per run; this table holds {words}.")
+        return cls.from_results(**fromscores.parse_scores(shaped.frame, replication), **settings)
 
     @classmethod
     def from_predictions(
@@ -451,6 +473,8 @@ class BenchmarkReport:
             budgets=self.config.get("budgets", {}),
             rule=self.seed_rule,
             examples=example_reader(self.results, self.task_info, self.examples_in),
+            references=references(self.provenance),
+            pending=int(self.config.get("pending", 0)),
         )
         return analyse(self.scores, options, facts=facts)
 
@@ -660,7 +684,9 @@ class BenchmarkReport:
         return self._at(level=ci, interval=method, tie_rule=tie_rule).grid
 
     def costs(self) -> pd.DataFrame:
-        """Seconds, memory, parameters and epochs per (task, model).
+        """Seconds, memory, parameters, epochs and energy per (task, model).
+
+        Energy is what the processor counted, shared out by seconds, or an estimate; ``energy_basis`` says which.
 
         Returns
         -------
@@ -673,7 +699,7 @@ class BenchmarkReport:
         >>> example_report().costs()["cells"].tolist()
         [5, 5, 5, 5, 5, 5]
         """
-        return frames.costs_frame(self.results)
+        return frames.costs_frame(self.results, self.provenance.get("energy_joules"))
 
     # Across tasks
 
@@ -934,7 +960,8 @@ class BenchmarkReport:
         Parameters
         ----------
         what
-            ``"cells"`` (which `from_scores` reads back), ``"summary"``, ``"pairwise"`` or ``"costs"``.
+            ``"cells"`` (which `from_scores` reads back), ``"summary"``, ``"pairwise"``, ``"costs"`` or ``"shifts"``
+            (losses on examples of another kind than those of training).
         library
             ``"pandas"`` or ``"polars"``.
 
@@ -954,6 +981,7 @@ class BenchmarkReport:
             "summary": lambda: self.summary().reset_index(),
             "pairwise": self.pairwise,
             "costs": self.costs,
+            "shifts": lambda: frames.shifts_frame(self.analysis.shifts),
         }
         if what not in makers:
             raise unknown_name("frame", what, makers)
@@ -982,7 +1010,7 @@ class BenchmarkReport:
         """
         return self.frame(what, library="polars")
 
-    def write(self, folder: str | Path, *, figures: bool = True) -> Path:
+    def write(self, folder: str | Path, *, figures: bool = True, size: str = "page") -> Path:
         """Write tables, the page and figures.
 
         Parameters
@@ -991,6 +1019,8 @@ class BenchmarkReport:
             Where to; made when it is not there.
         figures
             Whether PDF and PNG files are drawn, which takes most of the time; the page draws its own charts.
+        size
+            Paper of the figures, as in `figures`.
 
         Returns
         -------
@@ -1007,7 +1037,7 @@ class BenchmarkReport:
         """
         from graphnetz.report.write import write_report
 
-        return write_report(self, folder, figures=figures)
+        return write_report(self, folder, figures=figures, size=size)
 
     def to_latex(
         self,
@@ -1020,6 +1050,9 @@ class BenchmarkReport:
         label: str | None = None,
         method: str | None = None,
         tie_rule: str = "holm",
+        percent: bool = False,
+        spread: str = "interval",
+        second: bool = False,
     ) -> Path:
         """Write the booktabs table of means and intervals: best in khaki, tied in almond.
 
@@ -1033,6 +1066,12 @@ class BenchmarkReport:
             Whether best and tied cells are marked.
         pretty_tasks, caption, label
             Other names of tasks, and the words around the table.
+        percent
+            Whether metrics between 0 and 1 are shown in percent.
+        spread
+            What stands beside a mean: ``"interval"``, the half-width, or ``"sd"``, the standard deviation over seeds.
+        second
+            Whether the best of the other means is underlined.
 
         Returns
         -------
@@ -1048,7 +1087,9 @@ class BenchmarkReport:
         2
         """
         grid = self.grid(ci, method, tie_rule=tie_rule)
-        text = latex.summary_latex(grid, bold_best=bold_best, pretty=pretty_tasks, caption=caption, label=label)
+        options = {"percent": percent, "spread": spread, "second": second}
+        words = {"pretty": pretty_tasks, "caption": caption, "label": label}
+        text = latex.summary_latex(grid, bold_best=bold_best, **words, **options)  # type: ignore[arg-type]
         return write_file(path, text)
 
     def pairwise_to_latex(
@@ -1094,6 +1135,32 @@ class BenchmarkReport:
 
     # Figures
 
+    def figures(self, name: str, *, size: str = "page") -> Pages:
+        """One of the figures that `write` writes, cut into pages so that nothing is left out.
+
+        Parameters
+        ----------
+        name
+            Such as ``"forest"``, ``"rank_sets"`` or ``"pareto"``: a key of ``graphnetz.report.figures.FIGURES``.
+        size
+            ``"column"`` (3.35 inches), ``"page"`` (6.7 inches) or ``"slide"`` (16:9).
+
+        Returns
+        -------
+        tuple of Figure
+            The pages, none where there is nothing to show; a notebook shows them.
+
+        Examples
+        --------
+        >>> from graphnetz.report import example_report
+        >>> [float(page.get_size_inches()[0]) for page in example_report().figures("dots", size="column")]
+        [3.35]
+        """
+        from graphnetz.report.figures import draw_pages  # matplotlib, which a run does not wait for
+
+        return Pages(draw_pages(self.analysis, name, size=size))
+
+    @shown
     def plot(
         self,
         ax: Axes | None = None,
@@ -1129,6 +1196,7 @@ class BenchmarkReport:
         """
         return plots.draw_bars(self.grid(ci), ax, ylabel=ylabel, title=title, annotate=annotate, pretty=pretty_tasks)
 
+    @shown
     def plot_forest(
         self,
         ax: Axes | None = None,
@@ -1140,7 +1208,7 @@ class BenchmarkReport:
         sort_within: bool = False,
         band: bool = True,
     ) -> tuple[Figure, Any]:
-        """Forest plot, one row per task with models jittered within the row.
+        """Forest plot, one row per task with an axis of its own, models jittered within the row.
 
         Parameters
         ----------
@@ -1171,6 +1239,7 @@ class BenchmarkReport:
             pretty=pretty_tasks,
         )
 
+    @shown
     def plot_pairwise(
         self,
         ax: Axes | None = None,
@@ -1204,8 +1273,8 @@ class BenchmarkReport:
         --------
         >>> from graphnetz.report import example_report
         >>> figure, axes = example_report().plot_pairwise(layout="list")
-        >>> len(axes.get_yticks())
-        6
+        >>> [len(panel.get_yticks()) for panel in axes]
+        [3, 3]
         """
         if layout not in ("matrix", "list"):
             raise unknown_name("layout", layout, ("matrix", "list"))
@@ -1217,6 +1286,7 @@ class BenchmarkReport:
         pairs = [replace(p, sim_low=b.sim_low, sim_high=b.sim_high) for p, b in zip(pairs, bounds, strict=True)]
         return plots.draw_pairwise_list(pairs, ax, alpha=alpha, pretty=pretty_tasks)
 
+    @shown
     def plot_critical_difference(self, *, alpha: float = 0.05, title: str | None = None) -> tuple[Figure, Axes]:
         """Critical-difference diagram of the models present on every task (Demšar 2006).
 
@@ -1241,6 +1311,7 @@ class BenchmarkReport:
         """
         return plots.draw_critical_difference(self.ranking(alpha).view(), title=title)
 
+    @shown
     def plot_learning_curves(
         self,
         *,
@@ -1277,6 +1348,7 @@ class BenchmarkReport:
         models = self.scores.models
         return plots.draw_learning_curves(panels, models, ylabel=ylabel, legend_loc=legend_loc, pretty=pretty_tasks)
 
+    @shown
     def plot_dashboard(
         self, *, ci: float = 0.95, title: str | None = None, max_cols: int = 5, pretty_tasks: Pretty = None
     ) -> tuple[Figure, Any]:

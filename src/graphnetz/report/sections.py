@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from graphnetz.analysis.registration import (
     without_plan,
 )
 from graphnetz.records import Cell, Section
+from graphnetz.records.digests import sha256
 from graphnetz.records.seed_rule import SeedRule
 from graphnetz.report.jsonio import jsonable
 
@@ -53,7 +53,7 @@ def write_section(folder: str | Path, section: Section) -> Path:
 def _file_name(name: str) -> str:
     plain = slug(name)
     # Two names that differ only in what a file name cannot hold get files of their own.
-    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return plain if plain == name else f"{plain}-{sha256(name.encode())[:8]}"
 
 
 def read_sections(folder: str | Path, *, strict: bool = True) -> list[Section]:

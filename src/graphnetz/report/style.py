@@ -6,7 +6,7 @@ import functools
 import importlib
 import io
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,28 +17,31 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from graphnetz._core.errors import UsageError
+from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.paths import write_file
+from graphnetz.report.colours import COLOURS, MARKERS, look_of
 from graphnetz.report.fonts import lean_family
+from graphnetz.report.notebook import PENDING
 
-# Okabe and Ito (2008), its yellow darkened to be readable on white, then three of Paul Tol's muted set.
-_COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#8A7A00",
-    "#5A5A5A",
-    "#882255",
-    "#44AA99",
-    "#332288",
-)
-_MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "h", "p")
+_MARKERS = {
+    "circle": "o", "square": "s", "diamond": "D", "up": "^", "down": "v", "plus": "P", "left": "<", "right": ">",
+}  # fmt: skip
 _HATCHES = ("", "///", "...", "xxx")
 
 DPI = 150.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """Paper that figures are drawn for: inches as printed, and pixels per inch of PNG files."""
+
+    width: float
+    height: float
+    dpi: float = DPI
+
+
+SIZES = {"column": Size(3.35, 8.8), "page": Size(6.7, 8.8), "slide": Size(6.7, 3.77, 288.0)}
+"""One column of two, the width of a page, and 16:9; fonts are as large as they say at this size."""
 
 STYLE: dict[Any, Any] = dict(
     mpl.rc_params_from_file(Path(__file__).with_name("figures.mplstyle"), use_default_template=False)
@@ -72,11 +75,12 @@ class Look:
 
 def palette(n: int) -> list[Look]:
     """Return ``n`` distinguishable looks, stable in their order."""
-    size = len(_COLOURS)
-    return [
-        Look(_COLOURS[i % size], _MARKERS[(i + i // size) % len(_MARKERS)], _HATCHES[(i // size) % len(_HATCHES)])
-        for i in range(n)
-    ]
+    looks = []
+    for i in range(n):
+        colour, marker = look_of(i)
+        hatch = _HATCHES[(i // len(COLOURS)) % len(_HATCHES)]
+        looks.append(Look(COLOURS[colour], _MARKERS[MARKERS[marker]], hatch))
+    return looks
 
 
 def set_plot_style() -> None:
@@ -91,7 +95,7 @@ def set_plot_style() -> None:
     >>> with matplotlib.rc_context():  # only for this block
     ...     set_plot_style()
     ...     matplotlib.rcParams["font.size"]
-    9.0
+    8.0
     """
     mpl.rcParams.update(STYLE)
 
@@ -125,21 +129,74 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
+_size: ContextVar[Size] = ContextVar("size", default=SIZES["page"])
+
+
+def paper() -> Size:
+    """The size that figures are drawn for now."""
+    return _size.get()
+
+
+@contextmanager
+def sized(name: str) -> Iterator[Size]:
+    """Draw for one of `SIZES`."""
+    if name not in SIZES:
+        raise unknown_name("size", name, SIZES)
+    token = _size.set(SIZES[name])
+    try:
+        yield SIZES[name]
+    finally:
+        _size.reset(token)
+
+
+class ShownFigure(Figure):
+    """A figure of ours: matplotlib shows those of ``pyplot`` only, and ours stay out of its global state."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=110, bbox_inches="tight")
+        return buffer.getvalue()
+
+    def _ipython_display_(self) -> None:
+        """Show it now. IPython asks for this first, so a formatter of another backend shows nothing beside it."""
+        PENDING[:] = [figure for figure in PENDING if figure is not self]
+        display: Any = importlib.import_module("IPython.display").display  # there is a notebook, or nobody would ask
+        width, height = (round(96 * side) for side in self.get_size_inches())
+        facts = {"image/png": {"width": width, "height": height}}
+        display({"image/png": self._repr_png_(), "text/plain": repr(self)}, metadata=facts, raw=True)
+
+
 def new_figure(width: float, height: float) -> Figure:
-    """Return a figure that no window system or global state knows of."""
-    figure = Figure(figsize=(width, height))
+    """Return a figure that no window system or global state knows of, and that notebooks show."""
+    figure = ShownFigure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
 
 
-def figure_files(fig: Figure, *, dpi: float = DPI, formats: Iterable[str] = ("png", "pdf")) -> dict[str, bytes]:
-    """Return ``fig`` in every format, laid out once: the first format computes the layout, the others take it over."""
-    fig.dpi = dpi
+def page_files(pages: Sequence[Figure], name: str, *, formats: Iterable[str], dpi: float = DPI) -> dict[str, bytes]:
+    """Return the files of a figure by name: one PDF of all pages, PNGs that are numbered where there are several."""
     files = {}
-    for fmt in formats:
-        files[fmt] = figure_bytes(fig, fmt, dpi=dpi, tight=False)
-        fig.set_layout_engine("none")
+    if "png" in formats:
+        digits = len(str(len(pages)))
+        for i, page in enumerate(pages):
+            number = f"-{i + 1:0{digits}d}" if len(pages) > 1 else ""
+            files[f"{name}{number}.png"] = figure_bytes(page, "png", dpi=dpi, tight=False)
+    if "pdf" in formats:
+        files[f"{name}.pdf"] = _pdf(pages)
     return files
+
+
+def _pdf(pages: Sequence[Figure]) -> bytes:
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    buffer = io.BytesIO()
+    with mpl.rc_context(drawing_style()), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        # One file for all pages: its fonts are embedded once, which is most of the work of a small PDF.
+        with PdfPages(buffer, metadata=_METADATA["pdf"]) as file:
+            for page in pages:
+                _draw_once(page, "pdf", file, DPI)
+    return buffer.getvalue()
 
 
 def figure_bytes(fig: Figure, fmt: str, *, dpi: float = DPI, tight: bool = True) -> bytes:
@@ -165,7 +222,7 @@ def _canvas(fmt: str) -> Any:
     return getattr(importlib.import_module(f"matplotlib.backends.{module}"), name)
 
 
-def _draw_once(fig: Figure, fmt: str, buffer: io.BytesIO, dpi: float) -> None:
+def _draw_once(fig: Figure, fmt: str, buffer: Any, dpi: float) -> None:
     """Write ``fig`` through the format's own canvas: ``savefig`` draws every figure twice."""
     canvas, resolution = fig.canvas, fig.dpi
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 3}} if fmt == "png" else {}

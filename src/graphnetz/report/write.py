@@ -3,60 +3,98 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from graphnetz._core.collector import no_collector
 from graphnetz._core.paths import refuse_links, write_file
 from graphnetz.records import Section
-from graphnetz.records.kept import examples_file
-from graphnetz.report import frames, integrity, latex, plots
+from graphnetz.records.kept import Kept, examples_file, pack_examples, read_examples
+from graphnetz.report import frames, integrity, latex
+from graphnetz.report.files import link_files
 from graphnetz.report.jsonio import dump, jsonable
-from graphnetz.report.page import render_page
-from graphnetz.report.pagecharts import nearest_components
+from graphnetz.report.page import page_bytes, render_page
 from graphnetz.report.pagedata import build_page, title_of
 from graphnetz.report.sections import combine, read_sections, readable
-from graphnetz.report.style import figure_files, lean_fonts
 from graphnetz.report.tables import csv_text, summary_markdown
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from graphnetz.analysis import Analysis
     from graphnetz.report.report import BenchmarkReport
 
 
-def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool = True) -> Path:
+def write_report(report: BenchmarkReport, folder: str | Path, *, figures: bool = True, size: str = "page") -> Path:
     """Write every file of the run folder that comes from cells; ``figures=False`` leaves those of papers out."""
     out = Path(folder)
     refuse_links(out)
     # What the report holds is newer than a file of the same name: files are read when a report is made.
     sections = combine(combine(report.sections, read_sections(out, strict=False)), report.sections)
     with no_collector():
-        texts = report_texts(report, sections, folder=out)
+        texts = _tables(report, sections) | {
+            "report.html": page_bytes(build_page(report, sections=sections, folder=out))
+        }
     # Gone until the last file is written: a folder whose writer was killed half-way was not tampered with.
     (out / integrity.FILE_NAME).unlink(missing_ok=True)
     for name, text in texts.items():
         write_file(out / name, text)
+    write_examples(report, out)
     # The page draws its own charts: it is there seconds before the figures for papers and slides are.
     if figures:
-        write_figures(report.analysis, out / "figures")
+        write_figures(report.analysis, out / "figures", **({"size": size} if size != "page" else {}))
     names = [name for name in texts if name not in integrity.NOT_IDENTICAL]
-    names += [f"figures/{name}.{kind}" for name in FIGURES for kind in FORMATS]
+    names += figure_digests(out / "figures")
     names += [f"examples/{examples_file(task)}" for task in report.task_info]
     integrity.write_digests(out, json.loads(texts["results.json"])["cells"], [*names, "plan.json"])
+    link_files(out)
     return out
+
+
+def write_examples(report: BenchmarkReport, out: Path) -> None:
+    """Write what cells predicted, unless it lies there: without it, the same cells would say less when read again."""
+    if report.examples_in is not None and Path(report.examples_in).resolve() == out.resolve():
+        return
+    mine: dict[str, list[Kept]] = {}
+    for cell in report.results:
+        if cell.predictions is not None:
+            mine.setdefault(cell.task, []).append(Kept(cell.model, cell.seed, cell.predictions))
+    for task in report.task_info:
+        kept = mine.get(task) or (read_examples(report.examples_in, task) if report.examples_in else [])
+        if kept:
+            write_file(out / "examples" / examples_file(task), pack_examples(task, kept))
+
+
+def write_figures(analysis: Analysis, folder: Path, **options: str) -> None:
+    """Write every figure; matplotlib is loaded here, so that a run and its page do not wait for it."""
+    from graphnetz.report import figures
+
+    figures.write_figures(analysis, folder, **options)
+
+
+def figure_digests(folder: Path) -> list[str]:
+    """Names of the figures in ``folder`` that have a digest."""
+    if not folder.is_dir():
+        return []
+    from graphnetz.report import figures
+
+    return [f"figures/{name}" for name in figures.digested(folder)]
 
 
 def report_texts(report: BenchmarkReport, sections: Sequence[Section], *, folder: Path | None = None) -> dict[str, str]:
     """Return the text files of a run folder by name; ``folder`` is where they will lie."""
+    return _tables(report, sections) | {
+        "report.html": render_page(build_page(report, sections=sections, folder=folder))
+    }
+
+
+def _tables(report: BenchmarkReport, sections: Sequence[Section]) -> dict[str, str]:
+    """All of them but the page."""
     analysis, options = report.analysis, report.analysis.options
     pairs = frames.pairwise_frame(analysis.comparisons, method=options.method, family=options.family)
-    return {
+    more = {"shifts.csv": frame_csv(frames.shifts_frame(analysis.shifts))} if analysis.shifts else {}
+    return more | {
         "results.json": dump(report, histories=False, sections=readable(sections)),
         "provenance.json": _provenance(report),
         "summary.csv": frame_csv(frames.summary_frame(analysis.cells).reset_index()),
@@ -66,7 +104,6 @@ def report_texts(report: BenchmarkReport, sections: Sequence[Section], *, folder
         "costs.csv": frame_csv(report.costs()),
         "results.tex": latex.summary_latex(analysis.grid),
         "pairwise.tex": pairwise_tex(analysis),
-        "report.html": render_page(build_page(report, sections=sections, folder=folder)),
     }
 
 
@@ -88,83 +125,3 @@ def _provenance(report: BenchmarkReport) -> str:
 def pairwise_tex(analysis: Analysis) -> str:
     """The deciding test with effect sizes, then t and Wilcoxon side by side."""
     return latex.pairwise_latex(analysis.comparisons) + "\n" + latex.both_latex(analysis.side_by_side)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One figure of the folder and how to draw it."""
-
-    name: str
-    draw: Callable[[], tuple[Figure, Any]]
-    note: str = ""
-    """What it leaves out, printed below it."""
-
-
-MAX_PANELS = 12
-MAX_ROWS = 48
-MAX_MATRIX_CELLS = 330
-MAX_CURVES = 60
-MAX_PLACES = 150
-"""What a figure holds before it is neither readable nor quick to draw; tables hold everything."""
-
-
-FORMATS = ("png", "pdf")
-FIGURES = (
-    "critical_difference", "dashboard", "dots", "components", "forest", "bars", "rank_sets", "profiles",
-    "pairwise_matrix", "pairwise_list", "learning_curves",
-)  # fmt: skip
-"""Names of all figures that a folder may hold."""
-
-
-def write_figures(analysis: Analysis, folder: Path, *, formats: Sequence[str] = FORMATS) -> None:
-    """Write every figure as PDF and PNG."""
-    for plan in figure_plans(analysis):
-        with lean_fonts(), no_collector():
-            figure = plan.draw()[0]
-            if plan.note:
-                figure.supxlabel(
-                    "\n".join(filter(None, (figure.get_supxlabel(), plan.note))), fontsize=8, color="#555555"
-                )
-            files = figure_files(figure, formats=formats)
-        for fmt, data in files.items():
-            write_file(folder / f"{plan.name}.{fmt}", data)
-
-
-def figure_plans(analysis: Analysis) -> list[Plan]:
-    """The figures of a report, each with the call that draws it."""
-    grid, pairs, models = analysis.grid, analysis.comparisons, analysis.scores.models
-    k = max(1, len(models))
-    n, compared = len(grid.rows), list(dict.fromkeys(pair.task for pair in pairs))
-    some = compared[: max(1, min(MAX_PANELS, MAX_MATRIX_CELLS // k**2))]
-    few = [pair for pair in pairs if pair.task in set(some)]
-    panels = analysis.curves[: max(1, min(MAX_PANELS, MAX_CURVES // k))]
-    ranks = analysis.ranking.view()
-    plans = [
-        Plan("critical_difference", lambda: plots.draw_critical_difference(ranks)),
-        Plan("dashboard", lambda: plots.draw_dashboard(grid.head(2 * MAX_PANELS)), _cut(2 * MAX_PANELS, n)),
-        Plan("dots", lambda: plots.draw_dots(analysis.dots[:MAX_PANELS], models), _cut(MAX_PANELS, len(analysis.dots))),
-        Plan("components", lambda: plots.draw_components(nearest_components(analysis))),
-        Plan("forest", lambda: plots.draw_forest(grid.head(MAX_ROWS)), _cut(MAX_ROWS, n)),
-        Plan("bars", lambda: plots.draw_bars(grid.head(2 * MAX_PANELS)), _cut(2 * MAX_PANELS, n)),
-    ]
-    if 1 < len(analysis.rank_sets.models) <= MAX_PLACES and len(analysis.ranking.tasks) > 1:
-        plans.append(Plan("rank_sets", lambda: plots.draw_rank_sets(analysis.rank_sets)))
-    if (whole := analysis.aggregates) is not None:
-        plans.append(Plan("profiles", lambda: plots.draw_profiles(whole.profiles())))
-    if pairs:
-        plans += [
-            Plan("pairwise_matrix", lambda: plots.draw_pairwise_matrix(few, models), _cut(len(some), len(compared))),
-            Plan(
-                "pairwise_list",
-                lambda: plots.draw_pairwise_list(pairs[:MAX_ROWS]),
-                _cut(MAX_ROWS, len(pairs), "comparisons"),
-            ),
-        ]
-    if panels:
-        note = _cut(len(panels), len(analysis.curves)).replace("; the tables hold all", "")  # no table has curves
-        plans.append(Plan("learning_curves", lambda: plots.draw_learning_curves(panels, models), note))
-    return plans
-
-
-def _cut(shown: int, total: int, what: str = "tasks") -> str:
-    return f"The first {shown:,} of {total:,} {what}; the tables hold all." if total > shown else ""

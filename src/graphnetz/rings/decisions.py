@@ -217,7 +217,8 @@ class Decision:
             return f"the original is better than {_listed(self.against)}."
         if self.outcome == "uninformative":
             shown = [item for item in self.against if item.within]
-            return f"the original is less than {self.margin:g} better than {_listed(shown)}."
+            how = f"not even {self.margin:g} better" if self.margin else "worse"
+            return f"the original is {how} than {_listed(shown)}."
         unit = "folds or splits" if self.blocks else "runs"
         more = f"about {self.needed} {unit} would decide it" if self.needed else f"no number of {unit} can be stated"
         open_ = [item for item in self.against if not item.better] or list(self.against)

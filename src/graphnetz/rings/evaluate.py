@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
@@ -24,19 +25,21 @@ from graphnetz.report.page import render_sections
 from graphnetz.report.sections import combine, write_section
 from graphnetz.rings._batches import stream
 from graphnetz.rings.complementarity import profile
+from graphnetz.rings.crossed import crossed_results, crossed_tasks
 from graphnetz.rings.decisions import ALPHA, Rule
 from graphnetz.rings.evaluation import DatasetEvaluation
 from graphnetz.rings.figures import metric_grid
-from graphnetz.rings.judge import RELATION_ALPHA, judge, metrics_of
+from graphnetz.rings.judge import RELATION_ALPHA, judge, metrics_of, mode_scores
 from graphnetz.rings.own_data import feature_width, task_from_source
+from graphnetz.rings.perturbations import PERTURBATIONS
 from graphnetz.rings.presets import Tuning, tuning_of
 from graphnetz.rings.statistics import dataset_statistics, ego_graphs
-from graphnetz.rings.study import MODES
+from graphnetz.rings.study import MODES, runs_of
 from graphnetz.rings.tasks import degree_features, perturb_task
 
-DENSE_ARCS = 2_000_000
-"""A complete graph with more arcs than this is not among the default modes of a task on one graph."""
-DENSE_FEATURES = 64_000_000
+DENSE_ARCS, DENSE_ARCS_OF_MANY = 2_000_000, 50_000_000
+"""Complete graphs with more arcs than this are not among the default modes of a task on one graph, or on many."""
+DENSE_FEATURES, DENSE_FEATURES_OF_MANY = 64_000_000, 250_000_000
 """Nor are node identities with more numbers than this."""
 MAX_RUNS = 100
 """Budget of ``runs="auto"``, the number of runs of the paper."""
@@ -44,6 +47,8 @@ FIRST_LOOK = 10
 """Runs before ``runs="auto"`` looks for the first time: fewer can hardly decide anything at the levels of a look."""
 GRID_WORK = 10**10
 """Sum of cubed sizes up to which complementarity is also taken in other metric spaces."""
+RANDOM_WORK = 10**11
+"""Sum of cubed sizes up to which complementarity is also taken of random perturbations, five draws of each."""
 
 
 def evaluate(
@@ -75,7 +80,8 @@ def evaluate(
     models
         Architectures, None takes those of the tuning; per mode the one with the best mean on validation counts.
     tuning
-        ``"quick"``, ``"paper"``, a `Tuning`, or a mapping of changes to the quick preset.
+        ``"quick"``, ``"paper"``, ``"crossed"`` (the seeds of the paper's Table 12), a `Tuning`, or a mapping of
+        changes to the quick preset.
     runs, max_runs
         Runs per mode; a run is a seed of split and initialisation, shared by all modes. ``"auto"`` adds runs in
         rounds, at most ``max_runs``, and stops when structure and features are decided.
@@ -130,14 +136,12 @@ def evaluate(
     # Validation chooses by the headline metric: AUROC where accuracy and AUROC are both judged.
     prepared = dataclasses.replace(original, metric=original.metric or metrics[-1])
     graphs, whole, splits = dataset_graphs(prepared, root)
-    codes, notes = (tuple(modes), ()) if modes else _default_modes(whole)
+    codes, notes = (tuple(modes), ()) if modes else _default_modes(graphs if whole is None else [whole])
     if "o" not in codes or len(codes) < 2:
         raise UsageError(f"modes must hold 'o' and at least one perturbation, got {list(codes)}.")
+    splits = len(chosen.crossed.get("split", ())) or splits
     rule = dataclasses.replace(rule, splits=splits, looks=run_looks(chosen.runs, splits) if adaptive else ())
-    tasks = [
-        perturb_task(prepared, code, vary=chosen.vary, test_share=chosen.test_share, splits=chosen.runs)
-        for code in codes
-    ]
+    tasks = _tasks(prepared, codes, chosen)
     # A fresh perturbation per seed does not make a fresh dataset: what a seed varies stays the same as without.
     varies = _replication(tasks[0], root)
     tasks = [dataclasses.replace(item, replication=item.replication or varies) for item in tasks]
@@ -145,11 +149,12 @@ def evaluate(
         notes = (*notes, "The dataset has one split of its own: runs vary initial weights, and decisions speak of it.")
     if whole is not None:
         notes = (*notes, f"Complementarity and diversity are taken over {len(graphs)} ego-graphs of two hops.")
+    measured, unmeasured = measured_codes(graphs, codes)
+    notes = (*notes, *unmeasured)
     judged = partial(
         judge,
         original.name,
-        # Diversity is read off ef and eg, whichever modes were trained.
-        complementarity=profile(graphs, perturbations=tuple(dict.fromkeys((*codes, "ef", "eg"))), name=original.name),
+        complementarity=profile(graphs, perturbations=measured, name=original.name),
         metrics=metrics,
         modes=codes,
         statistic=statistic,
@@ -168,7 +173,9 @@ def evaluate(
     }  # fmt: skip
     with _folder(out, needed=adaptive) as folder:
         report, found = _train(settings, chosen, rule, judged, out=folder)
-    found = dataclasses.replace(found, **_described(graphs, tasks[0], root))
+    found = dataclasses.replace(
+        found, untrained=_untrained(settings, chosen, found), **_described(graphs, tasks[0], root)
+    )
     if out is not None:
         # The page was written when the runs ended; now it also says what they mean.
         section = found.to_section()
@@ -182,6 +189,17 @@ def evaluate(
 def _models(chosen: Tuning, task: Task) -> tuple[str, ...]:
     graphs = task.task_type in ("graph_cls", "graph_reg")
     return chosen.graph_models if graphs and chosen.graph_models else chosen.models
+
+
+def _tasks(original: Task, codes: Sequence[str], chosen: Tuning) -> list[Task]:
+    """Return what is trained on, the original first."""
+    if chosen.crossed:
+        share = chosen.test_share
+        return [task for code in codes for task in crossed_tasks(original, code, chosen.crossed, test_share=share)]
+    return [
+        perturb_task(original, code, vary=chosen.vary, test_share=chosen.test_share, splits=chosen.runs)
+        for code in codes
+    ]
 
 
 def run_looks(most: int, splits: int = 0) -> tuple[int, ...]:
@@ -212,13 +230,35 @@ def _train(
 
     for look in rule.looks or (chosen.runs,):
         search = SearchSpace(**chosen.search) if chosen.search else None
-        report = run_benchmark(**settings, seeds=range(look), search=search, out=out)
-        found = judged(report.results)
+        seeds = chosen.crossed.get("initialisation") or range(look)
+        report = run_benchmark(**settings, seeds=seeds, search=search, out=out)
+        found = judged(crossed_results(report.results, chosen.crossed) if chosen.crossed else report.results)
         if rule.looks and settings["verbose"]:
             print(f"After {look} runs: {found.standing}.", file=sys.stderr, flush=True)
         if found.decided:
             break
     return report, found
+
+
+def _untrained(settings: Mapping[str, Any], chosen: Tuning, found: DatasetEvaluation) -> dict[str, float]:
+    """Mean score of the best models on the original data before they have learned anything, by metric.
+
+    One epoch with steps too small to change a weight: batch norms have then seen the data, as in every evaluation.
+    """
+    from graphnetz.benchmark import run_benchmark
+
+    names = sorted({best["o"] for best in found.best.values()})
+    given = settings["models"]
+    models = {name: given[name] for name in names} if isinstance(given, Mapping) else names
+    asleep = {**settings["protocol"], "lr": 1e-30, "weight_decay": 0.0, "selection": "last"}
+    untouched = {"tasks": settings["tasks"][:1], "models": models, "protocol": asleep, "epochs": 1, "verbose": False}
+    report = run_benchmark(**{**settings, **untouched}, seeds=range(min(chosen.runs, FIRST_LOOK)))
+    scores = mode_scores(report.results, list(found.best))
+    return {
+        metric: float(np.mean(list(runs.values())))
+        for metric, best in found.best.items()
+        if (runs := runs_of(scores, metric, "o", best["o"]))
+    }
 
 
 @contextmanager
@@ -253,16 +293,30 @@ def _described(graphs: list[Data], task: Task, root: str) -> dict[str, Any]:
     return out
 
 
-def _default_modes(whole: Data | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the modes to train on, and why any of the usual ones is left out; ``whole`` is a task's only graph."""
-    n = 0 if whole is None else int(whole.num_nodes or 0)
+def _default_modes(graphs: Sequence[Data]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the modes to train on, and why any of the usual ones is left out."""
+    sizes = [int(data.num_nodes or 0) for data in graphs]
+    arcs, numbers = sum(n * (n - 1) for n in sizes), sum(sizes) * max(sizes)
+    one = len(sizes) == 1
+    whose = f"{sizes[0]} nodes" if one else f"{len(sizes)} graphs, the largest of {max(sizes)} nodes,"
     reasons = {}
-    if n * (n - 1) > DENSE_ARCS:
-        reasons["cg"] = f"a complete graph on {n} nodes has {n * (n - 1):,} arcs"
-    if n * n > DENSE_FEATURES:
-        reasons["cf"] = f"the identities of {n} nodes are {n * n:,} numbers"
+    if arcs > (DENSE_ARCS if one else DENSE_ARCS_OF_MANY):
+        reasons["cg"] = f"complete graphs on {whose} have {arcs:,} arcs"
+    if numbers > (DENSE_FEATURES if one else DENSE_FEATURES_OF_MANY):
+        reasons["cf"] = f"node identities of {whose} are {numbers:,} numbers"
     notes = tuple(f"{code} is left out: {reason}. Ask for it with modes=." for code, reason in reasons.items())
     return tuple(mode for mode in MODES if mode not in reasons), notes
+
+
+def measured_codes(graphs: Sequence[Data], codes: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the perturbations whose complementarity is taken, and why random ones are left out of it."""
+    wanted = tuple(dict.fromkeys((*codes, "ef", "eg")))  # diversity is read off ef and eg, whichever modes were trained
+    work = sum(int(data.num_nodes or 0) ** 3 for data in graphs)
+    drawn = [code for code in wanted if PERTURBATIONS[code].random]
+    if work <= RANDOM_WORK or not drawn:
+        return wanted, ()
+    note = f"Complementarity of {' and '.join(drawn)} is left out: graphs this large would take hours."
+    return tuple(code for code in wanted if code not in drawn), (note,)
 
 
 def _as_task(task: Any, task_type: str) -> Task:

@@ -63,6 +63,8 @@ class DatasetEvaluation:
         Graphs of the first run's split, by train, val and test.
     width
         Columns of the node features; 0 when not known.
+    untrained
+        By metric, the mean on the original data of the best model before it has learned anything.
 
     Examples
     --------
@@ -96,6 +98,7 @@ class DatasetEvaluation:
     grid: Figure | None = field(default=None, repr=False)
     parts: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)
     width: int = 0
+    untrained: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -295,6 +298,7 @@ class DatasetEvaluation:
                 metric: {mode: plain(value) for mode, value in item.means.items()}
                 for metric, item in self.separability.items()
             },
+            "untrained": {metric: plain(value) for metric, value in self.untrained.items()},
             "best": {metric: dict(item) for metric, item in self.best.items()},
             "correlation": {metric: [plain(value) for value in item] for metric, item in correlations.items()},
             "correlation_symbol": overall_symbol(list(self.correlation.values())) if self.correlation else "?",

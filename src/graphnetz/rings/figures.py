@@ -42,15 +42,15 @@ def bars_of(
     return Figure("bar", data, caption)
 
 
-def performance_bars(evaluation: DatasetEvaluation, metric: str, *, untrained: float | None = None) -> Figure:
-    """Figure 3: the best model of every mode; lines at the original's mean and, when given, untrained."""
+def performance_bars(evaluation: DatasetEvaluation, metric: str) -> Figure:
+    """Figure 3: the best model of every mode; lines at the original's mean, trained and untrained."""
     values = {
         mode: [s.value for s in evaluation.scores if (s.metric, s.mode, s.model) == (metric, mode, model)]
         for mode, model in evaluation.best[metric].items()
     }
     lines = {"original": float(np.mean(values["o"]))}
-    if untrained is not None:
-        lines["untrained"] = untrained
+    if metric in evaluation.untrained:
+        lines["untrained"] = evaluation.untrained[metric]
     label = label_of(f"test_{metric}")
     caption = f"{label} of the best model of each mode, with the central 95 % of runs."
     return bars_of(values, lines=lines, label=label, title=evaluation.name, caption=caption)
@@ -91,7 +91,7 @@ def mode_dots(evaluation: DatasetEvaluation) -> Figure:
 
 def _mode_label(mode: str, shown: Against | None) -> str:
     """Name a mode and say what was shown about it."""
-    name = f"{mode} {PERTURBATIONS[mode].title}" if mode in PERTURBATIONS else mode
+    name = PERTURBATIONS[mode].title if mode in PERTURBATIONS else mode  # with its code the longest do not fit
     if shown is None:
         return name
     if shown.within:

@@ -84,7 +84,9 @@ class PerturbedLoader:
         if isinstance(dataset, Data) and len(changed) == 1:
             return changed[0]
         splits = getattr(dataset, "splits", None)
-        if splits is None and self.test_share is not None:
+        if (
+            splits is None and self.test_share is not None and len(graphs) > 1
+        ):  # one graph is split by its nodes or edges
             splits = share_splits(graphs, test=self.test_share, count=self.splits)
         return GraphList(changed, splits=splits, replication=getattr(dataset, "replication", "resplit"))
 

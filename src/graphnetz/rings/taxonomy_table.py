@@ -112,6 +112,7 @@ def taxonomy_figure(
 ) -> Figure:
     """Separability against structural diversity, one point per dataset; undecided ones in the middle of their range."""
     points: dict[str, list[tuple[float, float, str]]] = {}
+    printed: list[tuple[float, float, str]] = []
     for fact in facts:
         low, high = fact.get("scores") or [fact.get("score") or 0.0] * 2
         across = fact.get("diversity", {}).get("structural")
@@ -120,11 +121,13 @@ def taxonomy_figure(
         text = fact["dataset"] if low == high else f"{fact['dataset']} ({score_words(fact)})"
         points.setdefault(fact["verdict"], []).append((across, (low + high) / 2, text))
         if published and fact["dataset"] in published:
-            points.setdefault("published score", []).append((across, published[fact["dataset"]][0], ""))
+            printed.append((across, published[fact["dataset"]][0], ""))
     series = {
         name: {"x": [x for x, _, _ in item], "y": [y for _, y, _ in item], "text": [text for _, _, text in item]}
-        for name, item in points.items()
+        for name, item in (points | ({"published score": printed} if printed else {})).items()
     }
+    if printed:
+        series["published score"]["open"] = True  # often at the same place as ours
     caption = (
         "Performance separability (0 to 5, high above 2) against structural diversity (high from 0.4 on), "
         "ours and where others printed one, theirs. Undecided scores are drawn in the middle of what they can still be."

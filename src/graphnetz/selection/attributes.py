@@ -64,20 +64,25 @@ def homophily(graph: Graph, labels: npt.NDArray[np.int64], classes: int) -> list
     rows, a, b = rows[both], a[both], b[both]
     if not len(rows):
         return [np.nan] * 5
-    same = a == b
-    edge = same.mean()
     degree = np.bincount(rows, minlength=graph.num_nodes)
-    agree = np.bincount(rows, weights=same, minlength=graph.num_nodes)
-    node = (agree[degree > 0] / degree[degree > 0]).mean()
+    agree = np.bincount(rows, weights=a == b, minlength=graph.num_nodes)
+    node = float((agree[degree > 0] / degree[degree > 0]).mean())
+    joint = np.bincount(a * classes + b, minlength=classes**2).reshape(classes, classes)
+    return homophily_of(joint, node, np.bincount(labels[labels >= 0], minlength=classes))
 
-    per_class = np.bincount(a, weights=same, minlength=classes) / np.maximum(np.bincount(a, minlength=classes), 1)
-    prior = np.bincount(labels[labels >= 0], minlength=classes) / (labels >= 0).sum()
-    insensitive = np.maximum(per_class - prior, 0).sum() / (classes - 1) if classes > 1 else np.nan
 
-    mass = np.bincount(a, minlength=classes) / len(a)  # class shares weighted by degree
+def homophily_of(joint: Any, node: float, count: Any) -> list[float]:
+    """The measures of `homophily` from arcs by the classes of their ends, the mean over nodes, and the class sizes."""
+    classes, arcs, rows = len(joint), joint.sum(), joint.sum(axis=1)
+    edge = np.trace(joint) / arcs
+    prior = count / count.sum()
+    above = np.maximum(np.diag(joint) / np.maximum(rows, 1) - prior, 0).sum()
+    insensitive = above / (classes - 1) if classes > 1 else np.nan
+
+    mass = rows / arcs  # class shares weighted by degree
     chance = (mass**2).sum()
     adjusted = (edge - chance) / (1 - chance) if chance < 1 else np.nan
-    joint = np.bincount(a * classes + b, minlength=classes**2) / len(a)
+    joint = joint.ravel() / arcs
     held = mass[mass > 0]
     spread = -(held * np.log(held)).sum()
     cells = joint[joint > 0]

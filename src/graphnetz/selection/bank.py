@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -17,12 +17,15 @@ import numpy.typing as npt
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz._core.paths import write_file
 from graphnetz._core.readers import refuse_bomb
+from graphnetz.graphs.compressed import Graph, as_graph
+from graphnetz.selection.landmarks import LANDMARKS, landmarks
 from graphnetz.selection.metafeatures import feature_names, meta_features
 from graphnetz.selection.space import Configuration
 
 FloatArray = npt.NDArray[np.float64]
 
-BANK_SCHEMA = 1
+BANK_SCHEMA = 2
+_READABLE = (1, 2)
 FEATURE_SET = "extended"
 
 
@@ -36,6 +39,29 @@ class BankGraph:
     edges: int
     domain: str = ""
     origin: str = ""
+    real: bool = False
+    """Whether it was found and not made."""
+
+    licence: str = ""
+    landmarks: Mapping[str, FloatArray] = field(default_factory=dict)
+    """What simple methods reach on it, by task type (`graphnetz.selection.landmarks`)."""
+
+    splits: Mapping[str, str] = field(default_factory=dict)
+    """Digest of each split by task type and number, such as ``link_pred 0``."""
+
+
+def own_name(graph: Graph) -> str:
+    """Return the name under which a bank files a graph of the user's own: its name and a digest of what it holds.
+
+    Two files called ``edges.csv`` are then two graphs, and one graph under two file names differs in its name alone.
+
+    Examples
+    --------
+    >>> from graphnetz.graphs import as_graph
+    >>> own_name(as_graph([(0, 1), (1, 2)], name="edges")) == own_name(as_graph([(0, 1), (0, 2)], name="edges"))
+    False
+    """
+    return f"{graph.name}-{graph.digest[:8]}"
 
 
 @dataclass(frozen=True)
@@ -127,7 +153,16 @@ class PerformanceBank:
         """Task types with at least one record."""
         return tuple(sorted({record.task_type for record in self._records.values()}))
 
-    def add_graph(self, name: str, graph: Any, *, domain: str = "", origin: str = "") -> BankGraph:
+    def add_graph(
+        self,
+        name: str,
+        graph: Any,
+        *,
+        domain: str = "",
+        origin: str = "",
+        real: bool = False,
+        task_types: Sequence[str] = (),
+    ) -> BankGraph:
         """Describe a graph by its meta-features and file it.
 
         Parameters
@@ -138,6 +173,10 @@ class PerformanceBank:
             Anything `graphnetz.graphs.read_graph` reads.
         domain, origin
             Field it comes from, and its source.
+        real
+            Whether it was found and not made.
+        task_types
+            Tasks for which its landmarks are computed.
 
         Returns
         -------
@@ -151,10 +190,12 @@ class PerformanceBank:
         >>> PerformanceBank().add_graph("triangle", np.array([[0, 1, 2], [1, 2, 0]])).nodes
         3
         """
-        from graphnetz.graphs.compressed import as_graph
-
         one = as_graph(graph)
-        entry = BankGraph(name, meta_features(one, FEATURE_SET), one.num_nodes, one.num_edges, domain, origin)
+        marks = {task: landmarks(one, task) for task in task_types if task in LANDMARKS}
+        described = meta_features(one, FEATURE_SET)
+        entry = BankGraph(
+            name, described, one.num_nodes, one.num_edges, domain, origin, real=real, landmarks=marks
+        )  # fmt: skip
         self.graphs[name] = entry
         return entry
 
@@ -269,17 +310,22 @@ class PerformanceBank:
         header = {
             "schema": BANK_SCHEMA,
             "feature_names": list(feature_names(FEATURE_SET)),
-            "graphs": [[g.name, g.nodes, g.edges, g.domain, g.origin] for g in graphs],
+            "graphs": [
+                [g.name, g.nodes, g.edges, g.domain, g.origin, g.real, g.licence, dict(g.splits)] for g in graphs
+            ],
+            "landmarks": {task: list(names) for task, names in LANDMARKS.items()},
             "configurations": [item.to_json() for item in configurations],
             "metrics": metrics,
             "records": [[r.task_type, r.metric] for r in records],
         }
         width = len(header["feature_names"])  # type: ignore[arg-type]
         buffer = io.BytesIO()
+        marks = {f"landmarks_{task}": _marks(graphs, task) for task in LANDMARKS}
         np.savez_compressed(
             buffer,
+            **marks,  # type: ignore[arg-type]
             header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-            features=np.array([g.features for g in graphs]).reshape(len(graphs), width),
+            features=np.array([g.features for g in graphs], dtype=np.float64).reshape(len(graphs), width),
             index=np.array([[row[r.graph], column[r.configuration], r.seed] for r in records], dtype=np.int64).reshape(
                 -1, 3
             ),
@@ -328,20 +374,34 @@ def _mean_table(where: npt.NDArray[np.int64], values: FloatArray, shape: tuple[i
     return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
 
 
+def _marks(graphs: Sequence[BankGraph], task_type: str) -> npt.NDArray[np.float32]:
+    """One row of landmarks per graph, NaN where a graph does not serve the task."""
+    missing = np.full(len(LANDMARKS[task_type]), np.nan)
+    rows = [graph.landmarks.get(task_type, missing) for graph in graphs]
+    return np.array(rows, dtype=np.float32).reshape(len(graphs), len(missing))
+
+
 def _parse(content: bytes, name: str) -> PerformanceBank:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as data:
             header = json.loads(data["header"].tobytes())
             arrays = {key: data[key] for key in ("features", "index", "values", "metrics")}
+            marks = {task: data[f"landmarks_{task}"] for task in header.get("landmarks", {})}
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise DataError(f"{name!r} is not a performance bank ({error}). Give a file written by save().") from error
-    if header.get("schema") != BANK_SCHEMA:
+    if header.get("schema") not in _READABLE:
         raise DataError(f"{name!r} has the bank schema {header.get('schema')}, this version reads {BANK_SCHEMA}.")
     if tuple(header["feature_names"]) != feature_names(FEATURE_SET):
         raise DataError(f"{name!r} was written with other meta-features. Collect it again with this version.")
     bank = PerformanceBank()
-    for row, (graph, nodes, edges, domain, origin) in zip(arrays["features"], header["graphs"], strict=True):
-        bank.graphs[graph] = BankGraph(graph, row, int(nodes), int(edges), domain, origin)
+    same = {task: held for task, held in marks.items() if tuple(header["landmarks"][task]) == LANDMARKS.get(task)}
+    for i, (graph, nodes, edges, *more) in enumerate(header["graphs"]):
+        domain, origin, real, licence, splits = (*more, False, "", {})[:5]
+        found = {task: held[i].astype(np.float64) for task, held in same.items() if np.isfinite(held[i]).any()}
+        row = arrays["features"][i].astype(np.float64)
+        bank.graphs[graph] = BankGraph(
+            graph, row, int(nodes), int(edges), domain, origin, bool(real), licence, found, splits
+        )
     names = list(bank.graphs)
     configurations = [Configuration.from_json(item) for item in header["configurations"]]
     for (task_type, metric), (g, c, seed), (value, seconds, memory), extra in zip(

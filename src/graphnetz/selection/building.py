@@ -11,7 +11,7 @@ _CLASSES = {"GCN": "stack.GCN", "GraphSAGE": "stack.GraphSAGE", "GAT": "stack.GA
 """Methods that are one class of ``torch_geometric.nn.models``, and the registered model that the engine trains."""
 
 
-_WITHOUT_FEATURES = frozenset(
+WITHOUT_FEATURES = frozenset(
     {"SpectralEmbedding", "GraRep", "Node2Vec", "LabelPropagation", "Jaccard", "ResourceAllocation", "AdamicAdar"}
 )
 """Methods that never look at node features."""
@@ -62,7 +62,7 @@ def model_code(configuration: Configuration, in_channels: int, out_channels: int
     With ``learn_for`` nodes it also makes the learned vectors that stand in for missing node features.
     """
     code = _model_code(configuration, in_channels, out_channels)
-    if not learn_for or configuration.method in _WITHOUT_FEATURES:
+    if not learn_for or configuration.method in WITHOUT_FEATURES:
         return code
     return (
         f"import torch\n{code}"

@@ -13,9 +13,10 @@ import numpy as np
 from graphnetz._core.errors import UsageError
 from graphnetz.graphs.compressed import Graph
 from graphnetz.records import Cell, CellResult, Task
+from graphnetz.records.task import ExampleNames
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
 from graphnetz.selection.building import engine_model
-from graphnetz.selection.plan import Measurement, Spec
+from graphnetz.selection.plan import GraphSpec, Measurement, Spec
 from graphnetz.selection.space import Configuration
 from graphnetz.selection.splits import stored_split
 
@@ -30,8 +31,10 @@ _WARM: set[str] = set()
 """Models that this process has run."""
 
 
-def measured_task(graph: Graph, task_type: str, *, splits: Path | None = None, epochs: int = EPOCHS) -> Task:
-    """Return a graph as a task with the split of the bank.
+def measured_task(
+    graph: Graph, task_type: str, *, splits: Path | None = None, epochs: int = EPOCHS, recipe: str = ""
+) -> Task:
+    """Return a graph as a task with the splits of the bank, one per seed; ``recipe`` as in `stored_split`.
 
     A node without features gets a number, for which encoders learn a vector (as in GLEMOS, Park et
     al., 2023).
@@ -39,13 +42,16 @@ def measured_task(graph: Graph, task_type: str, *, splits: Path | None = None, e
     if task_type == "node_cls" and graph.labels is None:
         raise UsageError("Node classification needs labels. Give a PyG Data with y, or as_graph(..., labels=...).")
 
-    def load(root: str | None = None) -> Any:  # noqa: ARG001 - loaders take the data folder
-        return _data(graph, task_type, stored_split(graph, task_type, splits))
+    def load(root: str | None = None, *, seed: int = 0) -> Any:  # noqa: ARG001 - loaders take the data folder
+        split = stored_split(graph, task_type, splits, seed, recipe=recipe)
+        return _data(graph, task_type, split, scale=not recipe)
 
-    return Task(f"{graph.name} {task_type}", task_type, load, epochs, graph=graph.name)
+    name = f"{graph.name} {task_type}"
+    names = ExampleNames(graph.node_names, graph.class_names if task_type == "node_cls" else ())
+    return Task(name, task_type, load, epochs, replication="resplit", graph=graph.name, names=names)
 
 
-def _data(graph: Graph, task_type: str, split: dict[str, Any]) -> Any:
+def _data(graph: Graph, task_type: str, split: dict[str, Any], *, scale: bool = True) -> Any:
     import torch
     from torch_geometric.data import Data
 
@@ -58,18 +64,29 @@ def _data(graph: Graph, task_type: str, split: dict[str, Any]) -> Any:
     else:
         dense = features.toarray() if hasattr(features, "toarray") else features
         x = torch.tensor(np.asarray(dense), dtype=torch.float32)
+        x = x * feature_factor(x) if scale else x  # generated features have a length of their own
     if task_type != "link_pred":
-        data = Data(x=x, edge_index=both(graph.edges), y=torch.tensor(graph.labels))
+        labels = torch.tensor(graph.labels)
+        data = Data(x=x, edge_index=both(graph.edges), y=labels.clamp(min=0))
         for part in ("train", "val", "test"):
             mask = torch.zeros(graph.num_nodes, dtype=torch.bool)
             mask[torch.from_numpy(split[part])] = True
-            data[f"{part}_mask"] = mask
+            data[f"{part}_mask"] = mask & (labels >= 0)  # a node without a class is in no part
         return data
     data = Data(x=x, edge_index=both(split["train"]), train_pos_edge_index=torch.from_numpy(split["train"].T.copy()))
     for part in ("val", "test"):
         data[f"{part}_pos_edge_index"] = torch.from_numpy(split[part].T.copy())
         data[f"{part}_neg_edge_index"] = torch.from_numpy(split[f"{part}_negative"].T.copy())
     return data
+
+
+def feature_factor(x: Any) -> float:
+    """The number that makes a row as long as the learned vector of a node without features.
+
+    Term weights of a few hundredths would hardly move a model within the patience of the protocol.
+    """
+    length = float((x * x).sum(dim=1).mean().sqrt())
+    return PROTOCOL["hidden_channels"] ** 0.5 / length if length > 0 else 1.0  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
@@ -150,7 +167,7 @@ def _measure(chunk: Sequence[Measurement], folder: Path, bank: PerformanceBank, 
 
     made = {spec: spec.build() for spec in dict.fromkeys(item.graph for item in chunk)}
     tasks = [
-        measured_task(made[spec], task_type, splits=folder / "splits", epochs=effort.epochs)
+        measured_task(made[spec], task_type, splits=folder / "splits", epochs=effort.epochs, recipe=spec.recipe)
         for spec, task_type in dict.fromkeys((item.graph, item.task_type) for item in chunk)
     ]
     configurations = {item.configuration.name: item.configuration for item in chunk}
@@ -171,7 +188,10 @@ def _measure(chunk: Sequence[Measurement], folder: Path, bank: PerformanceBank, 
     by_task = {task.name: (task.graph, task.task_type) for task in tasks}
     for spec, graph in made.items():
         if spec.name not in bank.graphs:
-            bank.add_graph(spec.name, graph, domain=spec.family, origin=f"{spec.family}, seed {spec.seed}")
+            found = not isinstance(spec, GraphSpec)
+            marked = sorted({item.task_type for item in chunk if item.graph == spec}) if found else []
+            origin = spec.family if found else f"{spec.family}, seed {spec.seed}"
+            bank.add_graph(spec.name, graph, domain=spec.family, origin=origin, real=found, task_types=marked)
     for result in results:
         if result.ok and np.isfinite(result.value):
             name, task_type = by_task[result.task]

@@ -87,14 +87,15 @@ def forecast(P: FloatArray, known: FloatArray, new: FloatArray, *, level: float 
     return Forecast(np.clip(mean, low, high), below, above, level)
 
 
-def expected_cost(cost: FloatArray, size: FloatArray, new_size: float) -> FloatArray:
-    """Cost of each configuration on a graph of ``new_size`` (nodes plus edges).
+def expected_cost(cost: FloatArray, size: FloatArray, new_size: float | FloatArray) -> FloatArray:
+    """Cost of each configuration on a graph of ``new_size``: one size for all, or one per configuration.
 
     Least squares of log cost on log size with one intercept per configuration and a common slope
     between 0 and 1.5; NaN for a configuration whose cost was never measured.
     """
     log_cost = np.log(np.where(cost > 0, cost, np.nan))
-    log_size = np.broadcast_to(np.log(np.maximum(size, 1.0))[:, None], cost.shape)
+    sizes = size if size.ndim == 2 else size[:, None]
+    log_size = np.broadcast_to(np.log(np.maximum(sizes, 1.0)), cost.shape)
     known = np.isfinite(log_cost)
     count = known.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -104,7 +105,7 @@ def expected_cost(cost: FloatArray, size: FloatArray, new_size: float) -> FloatA
     dy = np.where(known, log_cost - mean_cost, 0.0)
     spread = float((dx * dx).sum())
     slope = float(np.clip((dx * dy).sum() / spread, 0.0, 1.5)) if spread > 1e-12 else 1.0
-    return np.asarray(np.exp(mean_cost + slope * (np.log(max(new_size, 1.0)) - mean_size)))
+    return np.asarray(np.exp(mean_cost + slope * (np.log(np.maximum(new_size, 1.0)) - mean_size)))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.registry import Registry
+from graphnetz.graphs import counts
 from graphnetz.graphs.compressed import Graph, as_graph
 from graphnetz.graphs.counts import ORBITS
 from graphnetz.selection import attributes
@@ -211,6 +212,7 @@ _DISTRIBUTIONS: dict[str, Callable[[Graph], Any]] = {
     "degree": _looped_degree,
     "core": lambda graph: graph.core_numbers,
     "pagerank": lambda graph: graph.pagerank,
+    "pagerank_stopped": lambda graph: counts.pagerank_stopped(graph.indptr, graph.indices, damping=0.7),
     "wedges": _wedges,
     "triangles": lambda graph: graph.node_triangles,
     **{f"orbit_{orbit}": _orbit(position) for position, orbit in enumerate(ORBITS)},
@@ -259,7 +261,10 @@ EXTRACTORS.add("features", Extractor("features", attributes.node_feature_feature
 _REGULAR = ("density", "assortativity", "degree", "core", "pagerank", "wedges", "triangles")
 _GRAPHLETS = tuple(f"orbit_{name}" for name in ORBITS)
 FEATURE_SETS.add("regular", _REGULAR)
-FEATURE_SETS.add("regular_published", ("density", "assortativity_capped", *_REGULAR[2:]))
+FEATURE_SETS.add(
+    "regular_published",
+    ("density", "assortativity_capped", "degree", "core", "pagerank_stopped", "wedges", "triangles"),
+)
 FEATURE_SETS.add("graphlets", _GRAPHLETS)
 FEATURE_SETS.add("compact", ("compact",))
 FEATURE_SETS.add("reg+graphlets", (*_REGULAR, *_GRAPHLETS))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from graphnetz.datasets import CARDS, real_graphs
 from graphnetz.graphs import as_graph
 from graphnetz.graphs.compressed import Graph
 from graphnetz.selection import carried  # noqa: F401 - registers the real graphs
-from graphnetz.selection.bank import PerformanceBank
+from graphnetz.selection.bank import PerformanceBank, own_name
 from graphnetz.selection.example import read_labelled
 from graphnetz.selection.space import TASK_TYPES as TASKS
 from graphnetz.selection.space import Configuration, core_space
@@ -42,6 +42,11 @@ class GraphSpec:
         return "-".join([self.family, *(f"{key}={value}" for key, value in self.params), f"seed={self.seed}"])
 
     @property
+    def recipe(self) -> str:
+        """What takes part in the draw of its splits."""
+        return self.name
+
+    @property
     def labelled(self) -> bool:
         """Whether the graph has node labels."""
         return self.family in _LABELLED
@@ -59,11 +64,12 @@ class FileSpec:
     labels: Path | None = None
     family: str = "own"
     seed: int = 0
+    recipe: str = ""
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """Name of the file without its ending."""
-        return self.path.stem
+        """Name of the file without its ending, and a digest of what it holds."""
+        return self._graph.name
 
     @property
     def labelled(self) -> bool:
@@ -72,7 +78,12 @@ class FileSpec:
 
     def build(self) -> Graph:
         """Read the graph."""
-        return read_labelled(self.path, self.labels)
+        return self._graph
+
+    @cached_property
+    def _graph(self) -> Graph:
+        graph = read_labelled(self.path, self.labels)
+        return replace(graph, name=own_name(graph))
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,7 @@ class CardSpec:
     root: str = "data/benchmark"
     seed: int = 0
     labelled: bool = False
+    recipe: str = ""
 
     @property
     def family(self) -> str:
@@ -115,7 +127,7 @@ def own_graphs(files: Sequence[Path], labels: Sequence[Path] = ()) -> tuple[File
     names = [spec.name for spec in specs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise UsageError(f"Two graphs are called {twice!r}, and a bank knows graphs by name. Rename one of the files.")
+        raise UsageError(f"Two files hold the same graph, {twice!r}. Give each graph once.")
     return specs
 
 
@@ -158,10 +170,12 @@ def bank_graphs(task_type: str = "link_pred") -> tuple[GraphSpec, ...]:
 
 
 def bank_space(task_type: str) -> tuple[Configuration, ...]:
-    """The configurations of the shipped bank: a spread over the table, and the perceptron that sees no edges."""
-    made = (Configuration(method, tuple(row.items())) for method, rows in _tables()["space"] for row in rows)
-    links = task_type == "link_pred"
-    return tuple(item for item in made if item.serves(task_type) and not (links and item.method == "MLP"))
+    """The configurations of the shipped bank: a spread over the table, and baselines without edges or features."""
+    made = (
+        Configuration.from_json({"method": method, "settings": row.items()})
+        for method, rows in _tables()["space"] for row in rows
+    )  # fmt: skip
+    return tuple(item for item in made if item.serves(task_type))
 
 
 def collection_plan(

@@ -17,6 +17,8 @@ from typing import Any
 from graphnetz._core.errors import unknown_name
 
 TASK_TYPES = ("link_pred", "node_cls")
+BEYOND = {"CorrectAndSmooth": ("node_cls",), "DegreeProduct": ("link_pred",)}
+"""Methods beyond the published table that do not serve every task."""
 
 Params = dict[str, Any]
 
@@ -63,7 +65,7 @@ class Configuration:
         Returns
         -------
         bool
-            True also for methods that the table does not list.
+            True also for methods that neither the published table nor `BEYOND` lists.
 
         Examples
         --------
@@ -71,7 +73,8 @@ class Configuration:
         >>> Configuration("Jaccard").serves("node_cls")
         False
         """
-        return self.method not in METHODS or task_type in METHODS[self.method].task_types
+        listed = METHODS[self.method].task_types if self.method in METHODS else BEYOND.get(self.method)
+        return listed is None or task_type in listed
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values.
@@ -109,11 +112,18 @@ class Configuration:
         >>> Configuration.from_json({"method": "GCN", "settings": [["num_layers", 2]]}).name
         'GCN-num_layers=2'
         """
-        return cls(str(raw["method"]), tuple((str(key), value) for key, value in raw["settings"]))
+        return cls(str(raw["method"]), tuple((str(key), _frozen(value)) for key, value in raw["settings"]))
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_text, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _frozen(value: Any) -> Any:
+    """A list of a JSON file as a tuple: a configuration is a key."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -149,11 +159,12 @@ class Method:
 
     def distinct(self) -> tuple[Configuration, ...]:
         """Configurations without settings that have no effect, each once."""
-        out: dict[Configuration, None] = {}
-        for item in self.listed():
-            idle = {key for rule in self.idle if _holds(rule["when"], item.params) for key in rule["settings"]}
-            out[Configuration(self.name, tuple((k, v) for k, v in item.settings if k not in idle))] = None
-        return tuple(out)
+        return tuple(dict.fromkeys(map(self.without_idle, self.listed())))
+
+    def without_idle(self, item: Configuration) -> Configuration:
+        """Return a listed configuration without the settings that have no effect in it."""
+        idle = {key for rule in self.idle if _holds(rule["when"], item.params) for key in rule["settings"]}
+        return Configuration(self.name, tuple((k, v) for k, v in item.settings if k not in idle))
 
 
 def _holds(condition: Params, params: Params) -> bool:

@@ -80,20 +80,23 @@ class TestbedStudy:
     interval_note: str = ""
     results: Mapping[str, SelectionResult] = field(default_factory=dict, repr=False)
 
+    @property
+    def has_published(self) -> bool:
+        """Whether a paper has a figure for any line."""
+        return any(v == v for line in self.lines for v in (line.published, line.published_mrr, line.published_ndcg1))
+
     def to_section(self) -> Section:
         """Return the study as a section of a page."""
-        columns = (
+        columns: tuple[str, ...] = (
             "selector", "features", self.metric, "low", "high", "mean rank", "MRR", "NDCG@1", "seconds",
-            f"published {self.metric}", "published MRR", "published NDCG@1",
         )  # fmt: skip
+        keys: tuple[str, ...] = ("mean", "low", "high", "rank", "mrr", "ndcg1", "train_seconds")
+        if self.has_published:
+            columns += (f"published {self.metric}", "published MRR", "published NDCG@1")
+            keys += ("published", "published_mrr", "published_ndcg1")
         rows = tuple(
-            (
-                line.selector, line.features, *(_short(v) for v in (line.mean, line.low, line.high, line.rank)),
-                *(_short(v) for v in (line.mrr, line.ndcg1, line.train_seconds, line.published)),
-                *(_short(v) for v in (line.published_mrr, line.published_ndcg1)),
-            )
-            for line in self.lines
-        )  # fmt: skip
+            (line.selector, line.features, *(_short(getattr(line, key)) for key in keys)) for line in self.lines
+        )
         told = tuple(
             (pair.first, pair.second, _short(pair.difference), _short(pair.p), _short(pair.p_domains), pair.differ)
             for pair in self.pairs
@@ -102,7 +105,7 @@ class TestbedStudy:
             name=f"selection-{self.task}-{self.testbed}".replace(" ", "-"),
             title=f"Selectors, {self.task}, {self.testbed}",
             verdict=self.sentence(),
-            paragraphs=tuple(filter(None, (self.note, self.friedman_sentence(), PUBLISHED_NOTE))),
+            paragraphs=tuple(filter(None, (self.note, self.friedman_sentence(), PUBLISHED_NOTE * self.has_published))),
             tables=(
                 Table(columns, rows, f"Mean {self.metric} over {self.graphs} graphs; {self.interval_note}."),
                 Table(
@@ -205,7 +208,7 @@ def _compared(
     lines = []
     for (name, features), result in every.items():
         span = spans[name, features]
-        paper = partial(published_value, bed.name, task, features or "regular", selector=name)
+        paper = partial(published_value, bed.name, task, features or "regular", selector=name, table=bed.published)
         lines.append(
             SelectorLine(
                 name, features, span.mean, span.low, span.high,
@@ -275,13 +278,9 @@ def _domain_table(main: Mapping[str, SelectionResult], metric: str) -> FloatArra
     return np.asarray(table[np.isfinite(table).all(axis=1)])
 
 
-def published_value(testbed: str, task: str, features: str, metric: str, selector: str) -> float:
-    """Look one published figure up; NaN where no paper has one."""
-    for find in PUBLISHED.values():
-        found = find(testbed, task, features, metric, selector)
-        if found == found:
-            return found
-    return float("nan")
+def published_value(testbed: str, task: str, features: str, metric: str, selector: str, *, table: str) -> float:
+    """Look one figure up in a published table; NaN where it has none, or where no table is about the matrix."""
+    return PUBLISHED[table](testbed, task, features, metric, selector) if table else float("nan")
 
 
 def _short(value: float) -> float | str:

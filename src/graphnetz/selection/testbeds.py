@@ -51,6 +51,8 @@ class Testbed:
         Meta-features and domains of the graphs in ``truth`` when these are not the rows of ``M``.
     note
         A caveat printed above every table of this testbed.
+    published
+        Name of the published table whose figures are about this matrix (`graphnetz.selection.study.PUBLISHED`).
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Testbed:
     test_meta: FloatArray | None = None
     test_domains: npt.NDArray[Any] | None = None
     note: str = ""
+    published: str = ""
 
     def __post_init__(self) -> None:
         if len(self.P) != len(self.M):

@@ -2,6 +2,7 @@ from graphnetz.stats.aggregates import AggregateScores as AggregateScores
 from graphnetz.stats.aggregates import aggregate_scores as aggregate_scores
 from graphnetz.stats.aggregates import normalise as normalise
 from graphnetz.stats.aggregates import pareto_front as pareto_front
+from graphnetz.stats.aggregates import shared_rates as shared_rates
 from graphnetz.stats.bayes import BayesResult as BayesResult
 from graphnetz.stats.bayes import bayes_signed_rank as bayes_signed_rank
 from graphnetz.stats.boundaries import SPENDING as SPENDING

@@ -136,6 +136,43 @@ def aggregate_scores(
     )  # fmt: skip
 
 
+def shared_rates(values: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Compare every two models on the tasks that both have, whatever else they lack.
+
+    Parameters
+    ----------
+    values
+        Scores ``[task, model, seed]``, greater is better, NaN where absent; tasks need no common scale.
+
+    Returns
+    -------
+    tuple of ndarray
+        ``improvement[i, j]``, the probability that a run of i beats a run of j on a task, and ``wins[i, j]``, the share
+        of tasks on which the mean of i is better; ties count half, NaN where two models share no task.
+
+    Examples
+    --------
+    >>> from graphnetz.stats import shared_rates
+    >>> improvement, wins = shared_rates([[[1.0, 3.0], [2.0, 2.0]], [[5.0, 5.0], [float("nan"), float("nan")]]])
+    >>> improvement[0].tolist(), wins[0].tolist()
+    ([0.5, 0.5], [0.5, 0.5])
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 3:
+        raise UsageError(f"Scores have shape {table.shape}; pass tasks x models x seeds.")
+    k = table.shape[1]
+    sums, count = np.zeros((2, k, k)), np.zeros((k, k))
+    for task, means in zip(table, _means(table), strict=True):
+        there = np.flatnonzero(np.isfinite(means))
+        at = np.ix_(there, there)
+        sums[0][at] += _improvement(task[there])
+        sums[1][at] += _improvement(means[there, None])
+        count[at] += 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = sums / count
+    return found[0], found[1]
+
+
 def _means(table: Floats) -> Floats:
     there = np.isfinite(table)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -156,12 +193,14 @@ def _gap(runs: Floats) -> Floats:
 
 
 def _improvement(row: Floats) -> Floats:
-    """P(run of i > run of j) + half of ties, from one task's ``[model, seed]``."""
-    ordered = np.sort(row, axis=1)
+    """P(run of i > run of j) + half of ties, from one task's ``[model, seed]``; runs that are NaN are left out."""
+    there = np.isfinite(row)
+    ordered, counts = np.sort(row, axis=1), there.sum(axis=1)  # NaN comes last
     out = np.empty((len(row), len(row)))
-    for j, other in enumerate(ordered):
+    for j, n in enumerate(counts):
+        other = ordered[j, :n]
         below = np.searchsorted(other, row, side="left") + np.searchsorted(other, row, side="right")
-        out[:, j] = below.mean(axis=1) / (2 * other.size)
+        out[:, j] = np.where(there, below, 0).sum(axis=1) / counts / (2 * n)
     return out
 
 

@@ -26,7 +26,7 @@ BOOTSTRAP_MIN = 20
 _CHUNK = 4_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Interval:
     """Mean of one cell over seeds with its confidence interval.
 

@@ -19,7 +19,7 @@ EXACT_WILCOXON = 50
 """Largest number of non-zero differences whose null distribution is enumerated (2^50 fits a double)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TestOutcome:
     """What a test alone contributes; `paired_test` adds effect sizes and an interval.
 
@@ -52,7 +52,7 @@ class TestOutcome:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PairedTest:
     """Comparison of models a and b over shared seeds.
 

@@ -95,7 +95,7 @@ def rank_sets(
     --------
     >>> from graphnetz.stats import rank_sets
     >>> rank_sets([[0.9, 0.8], [0.7, 0.6], [0.8, 0.6]]).reason
-    '3 independent tasks cannot show an order at 0.05, whatever the scores: at least 6 are needed'
+    '3 independent tasks cannot show a place at 0.05 by sign flips, whatever the scores: at least 6 are needed'
     """
     check_share(alpha, "alpha")
     table = np.asarray(values, dtype=np.float64)
@@ -108,8 +108,8 @@ def rank_sets(
     if 2.0 ** (1 - n) > alpha:
         need = int(np.ceil(1 - np.log2(alpha)))
         reason = (
-            f"{n} independent task{'' if n == 1 else 's'} cannot show an order at {alpha:g}, whatever the scores: "
-            f"at least {need} are needed"
+            f"{n} independent task{'' if n == 1 else 's'} cannot show a place at {alpha:g} by sign flips, "
+            f"whatever the scores: at least {need} are needed"
         )
     elif k > 1:
         first, second = _apart(table, alpha, flips, seed)

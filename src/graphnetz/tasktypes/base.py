@@ -44,7 +44,7 @@ class Dims:
     pe_dim
         Width of the positional encoding, where a transform has added one.
     num_nodes
-        Known for link prediction, which happens on one graph.
+        Of the one graph of the task; None where there are several.
 
     Examples
     --------
@@ -90,8 +90,13 @@ class Split:
         Labels of all nodes or edges of the dataset, for task types that train on a part of them.
     message
         The graph that messages travel along, where it is not that of ``data``.
+    train_data
+        The graph that models are trained on, where it is not ``data``: without the nodes of validation and test.
     n_train, n_test
         Examples in these parts.
+    others
+        Further parts that a trained model is measured on once, such as ``"ood"`` for graphs of another kind than it was
+        trained on; ``targets`` and ``examples`` hold theirs too.
     kind
         Variant of the task type, such as ``"multi"`` for several labels per example.
     notes
@@ -124,6 +129,8 @@ class Split:
     unit: Literal["node", "edge", "pair", "graph"] = "graph"
     labels: Tensor | None = None
     message: MessageGraph | None = None
+    train_data: Any = None
+    others: dict[str, Any] = field(default_factory=dict)
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Split:
@@ -148,7 +155,7 @@ class Split:
         >>> split.to(torch.device("cpu")).data.x.device
         device(type='cpu')
         """
-        names = ("data", "train", "val", "test", "labels", "message")
+        names = ("data", "train", "val", "test", "labels", "message", "others", "train_data")
         return dataclasses.replace(self, **{name: _moved(getattr(self, name), device) for name in names}, cache={})
 
     def part(self, name: str) -> Any:
@@ -157,7 +164,7 @@ class Split:
         Parameters
         ----------
         name
-            ``"train"``, ``"val"`` or ``"test"``.
+            ``"train"``, ``"val"``, ``"test"`` or one of ``others``.
 
         Returns
         -------
@@ -172,7 +179,7 @@ class Split:
         >>> len(split.part("test")) == split.n_test
         True
         """
-        return getattr(self, name)
+        return self.others[name] if name in self.others else getattr(self, name)
 
 
 class TaskType(abc.ABC):
@@ -329,6 +336,70 @@ class TaskType(abc.ABC):
             Outputs by part, in the order of ``split.targets``.
         """
 
+    def outputs(self, model: nn.Module, seen: Split, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:
+        """Return what `measure` takes of an evaluated model: its raw outputs, unless a task type condenses them.
+
+        Parameters
+        ----------
+        model
+            In evaluation mode.
+        seen, split
+            What the model is given, and the same with every true value.
+        parts
+            Parts to evaluate.
+
+        Returns
+        -------
+        dict of Tensor
+            By part.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import torch
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> from graphnetz.tasktypes import TASK_TYPES
+        >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+        >>> class Same(torch.nn.Module):
+        ...     def forward(self, data):
+        ...         return data.x[:, :2]
+        >>> found = TASK_TYPES["node_cls"].outputs(Same(), split, split, ("test",))
+        >>> found["test"].shape == (split.n_test, 2)
+        True
+        """
+        return self.scores(model, seen, parts)
+
+    def predicted(self, model: Any, seen: Split, split: Split) -> dict[str, np.ndarray]:
+        """Return the same for a model that fits itself.
+
+        Parameters
+        ----------
+        model
+            A fitted predictor.
+        seen, split
+            As in `outputs`.
+
+        Returns
+        -------
+        dict of ndarray
+            By part.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> from graphnetz.tasktypes import TASK_TYPES
+        >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+        >>> class Zeros:
+        ...     def score(self, split):
+        ...         return {"test": np.zeros((split.n_test, 2))}
+        >>> sorted(TASK_TYPES["node_cls"].predicted(Zeros(), split, split))
+        ['test']
+        """
+        found: dict[str, np.ndarray] = model.score(seen)
+        return found
+
     @abc.abstractmethod
     def criterion(self, score: Tensor, target: Tensor) -> Tensor:
         """Loss of given outputs, used for training and for the validation loss.
@@ -403,7 +474,36 @@ class TaskType(abc.ABC):
         >>> TASK_TYPES["node_cls"].keys(split)[0]
         'acc'
         """
-        return (split.metric, *(key for key in self.metrics if key != split.metric))
+        others = (key for key in self.metrics if key != split.metric and self.applies(key, split))
+        return (split.metric, *others)
+
+    def applies(self, key: str, split: Split) -> bool:
+        """Whether a metric says something about a split that the others do not.
+
+        Parameters
+        ----------
+        key
+            One of ``metrics``.
+        split
+            Whose metric.
+
+        Returns
+        -------
+        bool
+            False for the F1 of one class among many, and for the micro F1 of single classes, which is the accuracy.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from graphnetz import get_split, task_from_networkx
+        >>> from graphnetz.tasktypes import TASK_TYPES
+        >>> split = get_split(task_from_networkx("karate", nx.karate_club_graph(), label="club"))
+        >>> TASK_TYPES["node_cls"].applies("micro_f1", split), TASK_TYPES["node_cls"].applies("f1", split)
+        (False, True)
+        """
+        if key == "micro_f1":
+            return split.kind == "multi"
+        return key != "f1" or (split.kind != "multi" and split.dims.out_channels == 2)
 
 
 TASK_TYPES: Registry[TaskType] = Registry(
@@ -476,6 +576,12 @@ def _moved(value: Any, device: torch.device) -> Any:
         changes = {f.name: _moved(getattr(value, f.name), device) for f in dataclasses.fields(value)}
         return dataclasses.replace(value, **changes)
     return value
+
+
+def placed(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a `Split` from its parts: the usual three by name, any further ones together."""
+    usual = {part: parts[part] for part in ("train", "val", "test")}
+    return {**usual, "others": {part: rows for part, rows in parts.items() if part not in usual}}
 
 
 def to_numpy(value: Tensor) -> np.ndarray:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from graphnetz._core.errors import DataError
 from graphnetz._core.rng import generator
-from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, task_type
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, placed, task_type
 from graphnetz.tasktypes.graph_level import OnGraphs
 from graphnetz.tasktypes.graphs import as_graphs
 from graphnetz.tasktypes.heads import EdgeHead, embedded
@@ -24,8 +24,9 @@ class EdgeClassification(OnGraphs):
 
     name = "edge_cls"
     label = "edge classification"
-    metrics = ("f1", "acc", "balanced_acc", "auc", "ap")
-    defaults = MappingProxyType({"lr": 1e-3, "weight_decay": 0.0, "batch_size": 32})
+    metrics = ("f1", "acc", "balanced_acc", "macro_f1", "auc", "ap")
+    # What is asked about an edge usually stands on it, and the head shows it to every model alike.
+    defaults = MappingProxyType({"lr": 1e-3, "weight_decay": 0.0, "batch_size": 32, "edge_attributes": True})
 
     def split(self, dataset: Any, seed: int) -> Split:
         graphs = as_graphs(dataset, "Edge classification")
@@ -52,7 +53,7 @@ class EdgeClassification(OnGraphs):
         classes = int(label.max()) + 1
         return Split(
             data=data,
-            **parts,
+            **placed(parts),
             dims=self.dims_of(packed, classes),
             metric="f1" if classes == 2 else "balanced_acc",
             replication=replication,  # type: ignore[arg-type]

@@ -5,7 +5,8 @@ should look at the rows while it trains: as they are, with random signs, or in r
 read both through `positions`. The encodings are those of Dwivedi et al. (2023), section 5 and Table
 13, and the return probabilities of random walks of Dwivedi et al. (2022).
 
-Link prediction leaves ``pe`` out: an encoding of the whole graph would carry the held-out edges.
+Link prediction leaves ``pe`` out, because an encoding of the whole graph would carry the held-out edges; it stays where
+the dataset supplies its split and the graph holds training edges only.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from graphnetz._core.errors import DataError
-from graphnetz.tasktypes.base import Split, as_float, task_type
+from graphnetz.tasktypes.base import Split, as_float, placed, task_type
 from graphnetz.tasktypes.graph_level import GraphLevel
 from graphnetz.tasktypes.graphs import check_several
 
@@ -20,7 +20,7 @@ class GraphClassification(GraphLevel):
 
     name = "graph_cls"
     label = "graph classification"
-    metrics = ("acc", "balanced_acc", "macro_f1", "auc", "ap")
+    metrics = ("acc", "balanced_acc", "macro_f1", "micro_f1", "f1", "auc", "ap")
 
     def split(self, dataset: Any, seed: int) -> Split:
         packed, parts, replication = self.packed(dataset, seed)
@@ -42,7 +42,7 @@ class GraphClassification(GraphLevel):
         classes = y.size(1) if many else int(y.max()) + 1
         return Split(
             data=packed,
-            **parts,
+            **placed(parts),
             dims=self.dims_of(packed, classes),
             metric="auc" if many else "acc",
             replication=replication,

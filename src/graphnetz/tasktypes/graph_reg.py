@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from graphnetz._core.errors import DataError
-from graphnetz.tasktypes.base import Split, as_float, task_type
+from graphnetz.tasktypes.base import Split, as_float, placed, task_type
 from graphnetz.tasktypes.graph_level import GraphLevel
 
 
@@ -30,7 +30,7 @@ class GraphRegression(GraphLevel):
         packed.graph["y"] = y  # type: ignore[index]
         return Split(
             data=packed,
-            **parts,
+            **placed(parts),
             dims=self.dims_of(packed, y.size(1)),
             metric="mae",
             replication=replication,

@@ -122,9 +122,8 @@ def given_split(dataset: Any, seed: int) -> tuple[dict[str, Tensor], str] | None
     missing = {"train", "val", "test"} - set(chosen)
     if missing:
         raise DataError(f"The dataset's splits lack {sorted(missing)}. Each split needs train, val and test indices.")
-    return {
-        part: torch.as_tensor(np.asarray(chosen[part]), dtype=torch.long) for part in ("train", "val", "test")
-    }, replication
+    wanted = [part for part in ("train", "val", "test", "ood") if part in chosen]
+    return {part: torch.as_tensor(np.asarray(chosen[part]), dtype=torch.long) for part in wanted}, replication
 
 
 def random_split(count: int, seed: int, *, fractions: tuple[float, float] = (0.8, 0.1)) -> dict[str, Tensor]:

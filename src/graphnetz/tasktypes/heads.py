@@ -9,17 +9,27 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
-from torch_geometric.nn import global_add_pool, global_max_pool, global_mean_pool
+from torch_geometric.nn import Sequential, global_add_pool, global_max_pool, global_mean_pool
 
 import graphnetz.kernels as kernels
+from graphnetz._core.errors import DataError
 from graphnetz.tasktypes.base import Dims, EncoderBuilder
 
 Pool = Literal["mean", "sum", "max"]
 _POOLS = {"mean": global_mean_pool, "sum": global_add_pool, "max": global_max_pool}
 
 
+def per_node(z: Any, data: Data) -> Tensor:
+    """Return ``z``, or refuse what does not hold one row per node: kernels read rows by the numbers of nodes."""
+    if not isinstance(z, Tensor) or z.dim() != 2 or z.size(0) != data.num_nodes:
+        got = f"a tensor of shape {tuple(z.shape)}" if isinstance(z, Tensor) else type(z).__name__
+        raise DataError(f"The encoder returned {got} for {data.num_nodes} nodes. Return one row per node.")
+    return z
+
+
 def pooled(z: Tensor, data: Data, how: Pool = "mean") -> Tensor:
     """One row per graph from one row per node, by the kernels where they may run."""
+    z = per_node(z, data)
     ptr = data.get("ptr")
     if ptr is not None and kernels.usable(z) and ptr.device.type == "cpu":
         return kernels.pool(z, ptr, how)
@@ -28,35 +38,90 @@ def pooled(z: Tensor, data: Data, how: Pool = "mean") -> Tensor:
     return out
 
 
+_FROM_GRAPH = ("x", "edge_index", "edge_weight", "edge_attr", "batch", "edge_type", "pos")
+"""Parameters of a ``forward`` that are filled with what the graph has under the same name."""
+
+
+def from_graph(model: Any) -> Any:
+    """Return a model that is called with a graph: itself, or wrapped where its ``forward`` takes ``(x, ...)``."""
+    if not isinstance(model, nn.Module):
+        return model
+    own = hasattr(model, "encode") and hasattr(model, "decode")
+    takes = _parameters(model, "encode" if own else "forward")
+    if "x" not in takes and sum(takes.values()) < 2:
+        return model
+    return PairsFromGraph(model) if own else FromGraph(model)
+
+
+def _parameters(model: nn.Module, method: str) -> dict[str, bool]:
+    """Names of the parameters of a method, and whether each must be given."""
+    if isinstance(model, Sequential) and method == "forward":
+        return dict.fromkeys(model.signature.param_dict, True)
+    found = inspect.signature(getattr(model, method)).parameters.values()
+    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {item.name: item.default is item.empty for item in found if item.kind not in rest}
+
+
+def _why(lacking: list[str]) -> str:
+    """Say why a parameter of ``forward`` cannot be filled, and what to do."""
+    if set(lacking) <= set(_FROM_GRAPH):
+        return "which this graph does not have. Give it a default, or choose data that has it."
+    return f"which graphnetz does not know. It passes by name: {', '.join(_FROM_GRAPH)}; or take data alone."
+
+
 class FromGraph(nn.Module):
     """Calls a module whose ``forward`` takes ``(x, edge_index, ...)`` with what the graph has of it.
 
-    ``edge_weight``, ``edge_attr`` and ``batch`` are passed where ``forward`` names them and the graph carries them;
-    edge attributes only where a layer was built for them.
+    ``edge_weight``, ``edge_attr``, ``batch`` and others are passed where ``forward`` names them, in any order, and the
+    graph carries them; edge attributes that it can do without only where a layer was built for them. Weights that it
+    cannot do without are ones where the graph has none.
     """
+
+    method = "forward"
 
     def __init__(self, inner: nn.Module) -> None:
         super().__init__()
         self.inner = inner
-        names = inspect.signature(inner.forward).parameters
-        wanted = [key for key in ("edge_weight", "edge_attr", "batch") if key in names]
-        if not any(getattr(part, "edge_dim", None) for part in inner.modules()):
-            wanted = [key for key in wanted if key != "edge_attr"]
-        self.wanted = wanted
+        parameters = _parameters(inner, self.method)
+        self.needed = {name for name, must in parameters.items() if must}
+        self.wanted = [key for key in _FROM_GRAPH if key in parameters]
+        if "edge_attr" not in self.needed and not any(getattr(part, "edge_dim", None) for part in inner.modules()):
+            self.wanted = [key for key in self.wanted if key != "edge_attr"]
 
-    @staticmethod
-    def needed(module: Any) -> bool:
-        """Whether the first two arguments of ``forward`` are node features and edges rather than a graph."""
-        if not isinstance(module, nn.Module) or hasattr(module, "encode"):
-            return False
-        return list(inspect.signature(module.forward).parameters)[:2] == ["x", "edge_index"]
+    def arguments(self, data: Data) -> dict[str, Any]:
+        """What the graph has of the parameters; what is missing and needed is refused in one sentence."""
+        found = {key: value for key in self.wanted if (value := data.get(key)) is not None}
+        if "edge_weight" in found:
+            found["edge_weight"] = found["edge_weight"].reshape(-1)
+        if "batch" in self.needed and "batch" not in found:
+            found["batch"] = data.x.new_zeros(data.x.size(0), dtype=torch.long)
+        if "edge_weight" in self.needed and "edge_weight" not in found:
+            found["edge_weight"] = data.x.new_ones(data.edge_index.size(1), dtype=torch.get_default_dtype())
+        if lacking := sorted(self.needed - set(found)):
+            raise DataError(f"{type(self.inner).__name__}.{self.method} asks for {', '.join(lacking)}, {_why(lacking)}")
+        return found
 
     def forward(self, data: Data) -> Any:
         """Return what the module returns."""
-        options = {key: value for key in self.wanted if (value := data.get(key)) is not None}
-        if "edge_weight" in options:
-            options["edge_weight"] = options["edge_weight"].reshape(-1)
-        return self.inner(data.x, data.edge_index, **options)
+        return self.inner(**self.arguments(data))
+
+
+class PairsFromGraph(FromGraph):
+    """The same for a module with ``encode(x, edge_index, ...)`` and ``decode(z, edge_label_index)``."""
+
+    method = "encode"
+
+    def encode(self, data: Data) -> Any:
+        """Return one embedding per node."""
+        return self.inner.encode(**self.arguments(data))  # type: ignore[operator]
+
+    def decode(self, z: Tensor, *pairs: Tensor) -> Any:
+        """Return one logit per pair."""
+        return self.inner.decode(z, *pairs)  # type: ignore[operator]
+
+    def forward(self, data: Data) -> Any:
+        """Alias of `encode`."""
+        return self.encode(data)
 
 
 class EmbedInput(nn.Module):
@@ -106,8 +171,7 @@ class LinkHead(nn.Module):
 
     def encode(self, data: Data) -> Tensor:
         """Return one embedding per node."""
-        z: Tensor = self.encoder(data)
-        return z
+        return per_node(self.encoder(data), data)
 
     @staticmethod
     def decode(z: Tensor, edge_label_index: Tensor) -> Tensor:
@@ -132,12 +196,15 @@ class DistMultHead(nn.Module):
 
     def encode(self, data: Data) -> Tensor:
         """Return one embedding per entity."""
-        z: Tensor = self.encoder(data)
-        return z
+        return per_node(self.encoder(data), data)
 
     def decode(self, z: Tensor, edge_label_index: Tensor, edge_type: Tensor) -> Tensor:
         """Return one logit per triple."""
         return (z[edge_label_index[0]] * self.relation[edge_type] * z[edge_label_index[1]]).sum(dim=-1)
+
+    def score_all(self, z: Tensor, given: Tensor, edge_type: Tensor) -> Tensor:
+        """Return the logits of all entities at the other end of the given ones; both ends are alike here."""
+        return (z[given] * self.relation[edge_type]) @ z.t()
 
     def forward(self, data: Data) -> Tensor:
         """Alias of `encode`."""
@@ -159,7 +226,7 @@ class EdgeHead(nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """Return one row per edge of ``data.edge_index``."""
-        z = self.encoder(data)
+        z = per_node(self.encoder(data), data)
         first, relu, last = cast("tuple[nn.Linear, nn.ReLU, nn.Linear]", tuple(self.head))
         # The first layer is applied to the nodes, not to every edge's copy of them: W [u, v, e] = Wu u + Wv v + We e.
         width = z.size(1)
@@ -181,5 +248,5 @@ class MultiHead(nn.Module):
 
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:
         """Return node outputs and graph outputs."""
-        z = self.encoder(data)
+        z = per_node(self.encoder(data), data)
         return self.node(z), self.graph(pooled(z, data))

@@ -20,6 +20,7 @@ from graphnetz.metrics import METRICS
 from graphnetz.records import Protocol
 from graphnetz.tasktypes.base import Split, TaskType, to_numpy
 from graphnetz.tasktypes.quick_adam import QuickAdam
+from graphnetz.tasktypes.ranked import among_all
 from graphnetz.tasktypes.shown import lent, shown
 
 OPTIMISERS: Registry[Callable[..., torch.optim.Optimizer]] = Registry(
@@ -248,8 +249,7 @@ class _State:
             for part in PARTS:
                 row |= self.task_type.measure(self.split, part, scores[part], (self.split.metric,))
             if with_loss:
-                target = torch.from_numpy(self.split.targets["val"])
-                row["val_loss"] = float(self.task_type.criterion(outputs["val"].cpu(), target))
+                row["val_loss"] = self._loss(model, outputs["val"])
             value = self.sign * row[self.keys[0]]
             better = value > self.best
             if better:
@@ -262,6 +262,14 @@ class _State:
         for key, value in row.items():
             self.history.setdefault(key, []).append(value)
         return row
+
+    def _loss(self, model: nn.Module, output: torch.Tensor) -> float:
+        """Validation loss; ranks, which a task type may have made of the model's outputs, have none."""
+        target = torch.from_numpy(self.split.targets["val"])
+        if among_all(self.split):
+            with torch.no_grad():
+                output = self.task_type.scores(model, shown(self.split, self.task_type.answers), ("val",))["val"]
+        return float(self.task_type.criterion(output.cpu(), target))
 
     def finish(self, model: nn.Module) -> Fit:
         metrics: dict[str, float] = {}
@@ -306,4 +314,4 @@ def evaluate(
     model.eval()
     seen = shown(split, task_type.answers)
     with torch.no_grad():
-        return task_type.scores(model, dataclasses.replace(seen, data=lent(seen.data)), parts)
+        return task_type.outputs(model, dataclasses.replace(seen, data=lent(seen.data)), split, parts)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from graphnetz._core.errors import DataError
 from graphnetz.metrics import METRICS
-from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, as_float, task_type
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, as_float, placed, task_type
 from graphnetz.tasktypes.graph_level import GraphLevel, evaluation_batches
 from graphnetz.tasktypes.heads import MultiHead, embedded
 
@@ -26,7 +26,7 @@ class MultiRegression(GraphLevel):
 
     name = "multi_reg"
     label = "node and graph regression"
-    metrics = ("mae", "rmse", "mse")
+    metrics = ("mae", "rmse", "mse", "log_mse")
 
     def split(self, dataset: Any, seed: int) -> Split:
         packed, parts, replication = self.packed(dataset, seed, target="y_graph")
@@ -38,7 +38,7 @@ class MultiRegression(GraphLevel):
         packed.node["y_node"], packed.graph["y_graph"] = node, graph  # type: ignore[index]
         split = Split(
             data=packed,
-            **parts,
+            **placed(parts),
             dims=self.dims_of(packed, node.size(1), graph.size(1)),
             metric="mae",
             replication=replication,
@@ -47,7 +47,7 @@ class MultiRegression(GraphLevel):
             n_test=parts["test"].numel(),
             unit="node",
         )
-        for part in ("train", "val", "test"):
+        for part in parts:
             batches = evaluation_batches(split, part)
             split.targets[part] = torch.cat([_joint(b.y_node, b.y_graph, b.batch) for b in batches]).numpy()
             split.examples[part] = torch.cat([b.node_id for b in batches]).numpy()

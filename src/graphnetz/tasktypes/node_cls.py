@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -12,8 +14,9 @@ from torch_geometric.data import Data
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError
+from graphnetz.graphs.folder import GraphFolder
 from graphnetz.records import Replication
-from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, as_float, task_type
+from graphnetz.tasktypes.base import Dims, EncoderBuilder, Split, as_float, placed, task_type
 from graphnetz.tasktypes.graph_level import OnGraphs
 from graphnetz.tasktypes.graphs import as_graphs, check_several
 from graphnetz.tasktypes.heads import embedded
@@ -28,10 +31,14 @@ class NodeClassification(OnGraphs):
 
     name = "node_cls"
     label = "node classification"
-    metrics = ("acc", "balanced_acc", "macro_f1", "auc", "ap")
+    metrics = ("acc", "balanced_acc", "macro_f1", "micro_f1", "f1", "auc", "ap")
     defaults = MappingProxyType({"lr": 1e-2, "weight_decay": 5e-4})
 
     def split(self, dataset: Any, seed: int) -> Split:
+        if isinstance(dataset, GraphFolder):
+            from graphnetz.tasktypes.streamed import folder_split  # which is made of this task type
+
+            return folder_split(dataset)
         graphs = as_graphs(dataset, "Node classification")
         packed = pack(graphs, node_targets=("y",))
         if "y" not in packed.node:
@@ -42,6 +49,7 @@ class NodeClassification(OnGraphs):
         if many:
             check_several(y, "Node classification:")
         members: dict[str, Any]
+        inductive = len(graphs) == 1 and bool(graphs[0].get("inductive"))
         if len(graphs) == 1:
             parts, replication = _masked(packed, seed)
             members, data = parts, _single(packed, y)
@@ -52,21 +60,33 @@ class NodeClassification(OnGraphs):
         classes = _check_labels(y, parts["train"], many)
         return Split(
             data=data,
-            **members,
-            dims=self.dims_of(packed, classes),
+            **placed(members),
+            dims=replace(
+                self.dims_of(packed, classes), num_nodes=len(y) if len(graphs) == 1 and not inductive else None
+            ),
             metric="micro_f1" if many else "acc",
             replication=replication,
             **self.described(y, parts),
             kind="multi" if many else "single",
             unit="node",
             labels=y,
+            train_data=_without(data, parts) if inductive else None,
+            notes=(_INDUCTIVE,) if inductive else (),
         )
 
     def adapt(self, build: EncoderBuilder, dims: Dims, hidden: int) -> nn.Module:
         return embedded(build, dims, hidden, dims.out_channels)
 
+    def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
+        if split.train_data is None:
+            yield from super().batches(split, batch_size)
+        else:
+            yield split.train_data
+
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
         assert split.labels is not None
+        if split.train_data is not None:
+            return self.criterion(model(batch)[batch.train_rows], split.labels[split.train])
         if isinstance(split.data, PackedGraphs):
             return self.criterion(model(batch), split.labels[batch.node_id])
         field = restricted(model, split)
@@ -77,6 +97,23 @@ class NodeClassification(OnGraphs):
         if target.dim() == 2:
             return F.binary_cross_entropy_with_logits(score, as_float(target))
         return F.cross_entropy(score, target.long())
+
+
+_INDUCTIVE = "nodes of validation and test and their edges are not there while models are trained"
+
+
+def _without(data: Any, parts: dict[str, Any]) -> Data:
+    """The graph less the nodes of validation and test; ``train_rows`` are the places of the training nodes in it."""
+    keep = torch.ones(int(data.num_nodes), dtype=torch.bool)
+    keep[torch.cat([parts["val"], parts["test"]])] = False
+    edges, place = data.edge_index, torch.cumsum(keep, 0) - 1
+    inside = keep[edges[0]] & keep[edges[1]]
+    left = Data(x=data.x[keep], edge_index=place[edges[:, inside]], num_nodes=int(keep.sum()))
+    for key in ("edge_weight", "edge_attr"):
+        if data.get(key) is not None:
+            left[key] = data[key][inside]
+    left.train_rows = place[parts["train"]]
+    return left
 
 
 def restricted(model: nn.Module, split: Split) -> Data | None:
@@ -95,10 +132,12 @@ def restricted(model: nn.Module, split: Split) -> Data | None:
         return None
     key = f"field_{len(layers)}"
     if key not in split.cache:
-        nodes = int(data.num_nodes or 0)
-        field = kernels.receptive_field(data.edge_index, split.train, num_layers=len(layers), num_nodes=nodes)
+        nodes, split.cache[key] = int(data.num_nodes or 0), None
+        given: Any = {"num_layers": len(layers), "num_nodes": nodes}
         # Worth the copy only where a good part of the graph is out of reach.
-        split.cache[key] = (field, field.inputs(features)) if field.nodes.size < 0.9 * nodes else None
+        if data.num_edges < kernels.LARGE or kernels.reach(data.edge_index, split.train, **given) < 0.9 * nodes:
+            field = kernels.receptive_field(data.edge_index, split.train, **given)
+            split.cache[key] = (field, field.inputs(features)) if field.nodes.size < 0.9 * nodes else None
     if split.cache[key] is None:
         return None
     field, x = split.cache[key]
@@ -116,6 +155,7 @@ def declared_layers(model: Any) -> tuple[Any, ...]:
 
 def _single(packed: PackedGraphs, y: Tensor) -> Any:
     data = packed.select(torch.zeros(1, dtype=torch.long))
+    del data.edge_id  # 0, 1, ...: eight bytes per arc that say nothing
     data.y = y
     return data
 

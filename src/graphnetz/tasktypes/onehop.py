@@ -53,7 +53,7 @@ def remember(edge_index: Tensor, sample: NeighbourSample, edge_weight: Tensor | 
 def normalised(model: nn.Module) -> Iterator[None]:
     """Give GCN layers the whole graph's normalisation on batches that were remembered."""
     handles = []
-    for conv in _layers(model, _normalises):
+    for conv in _layers(model, takes_norm):
         handles.append(conv.register_forward_pre_hook(_lend, with_kwargs=True))
         handles.append(conv.register_forward_hook(_take_back, always_call=True))
     try:
@@ -71,7 +71,8 @@ def _lend(conv: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         return
     key = (x.dtype, weight is not None)
     if key not in slot:
-        slot[key] = slot["sample"].gcn_edges(x.dtype, weighted=weight is not None)
+        arcs = slot["sample"].gcn_edges(x.dtype, weighted=weight is not None)
+        slot[key] = tuple(part.to(x.device) for part in arcs)
     conv._cached_edge_index = slot[key]
 
 
@@ -111,16 +112,16 @@ def _piecewise(
 ) -> Callable[..., Any]:
     own, weights = data.edge_index, data.get("edge_weight")
     nodes, arcs = sampler.structure.num_dst, sampler.structure.num_arcs
-    normalises = _normalises(conv)
+    normalises = takes_norm(conv)
 
     def part(value: Any, sample: NeighbourSample) -> Any:
         if not isinstance(value, Tensor) or value.dim() == 0:
             return value
         if value is own:
-            return sample.edge_index
+            return sample.edge_index.to(value.device)
         if value.size(0) == arcs and arcs != nodes:
-            return value[sample.edge_ids]
-        return value[torch.from_numpy(sample.nodes)] if value.size(0) == nodes else value
+            return value[sample.edge_ids.to(value.device)]
+        return value[torch.from_numpy(sample.nodes).to(value.device)] if value.size(0) == nodes else value
 
     def forward(x: Any, edge_index: Any, *args: Any, **kwargs: Any) -> Any:
         fits = isinstance(x, Tensor) and x.size(0) == nodes and edge_index is own and arcs != nodes
@@ -131,11 +132,12 @@ def _piecewise(
         for start, stop in pieces:
             sample = sampler.sample(np.arange(start, stop), (-1,), seed=0)
             if normalises:
-                conv._cached_edge_index = sample.gcn_edges(x.dtype, weighted=weight is not None)
+                arcs_of = sample.gcn_edges(x.dtype, weighted=weight is not None)
+                conv._cached_edge_index = tuple(values.to(x.device) for values in arcs_of)
             try:
                 out = whole(
                     part(x, sample),
-                    sample.edge_index,
+                    sample.edge_index.to(x.device),
                     *(part(value, sample) for value in args),
                     **{key: part(value, sample) for key, value in kwargs.items()},
                 )
@@ -164,7 +166,7 @@ def _layers(model: nn.Module, wanted: Callable[[Any], bool]) -> Iterator[Any]:
     return (module for module in model.modules() if wanted(module))
 
 
-def _normalises(module: Any) -> bool:
+def takes_norm(module: Any) -> bool:
     """Whether ``module`` is a GCNConv in the setting whose weights we compute."""
     return (
         _from_pyg(module, frozenset({"GCNConv"}))
@@ -177,10 +179,15 @@ def _normalises(module: Any) -> bool:
 
 
 def _one_hop(module: Any) -> bool:
-    if kernels.streams(module) or getattr(module, "flow", "") != "source_to_target":
-        return False  # a kernel that never holds all messages takes the graph as it is
+    return not kernels.streams(module) and one_hop(module)  # such a kernel takes the graph as it is
+
+
+def one_hop(module: Any) -> bool:
+    """Whether the row of a node depends on that node, its arcs and their other ends alone."""
+    if getattr(module, "flow", "") != "source_to_target":
+        return False
     if _from_pyg(module, frozenset({"GCNConv"})):
-        return _normalises(module)
+        return takes_norm(module)
     return bool(getattr(module, "one_hop", False)) or _from_pyg(module, ONE_HOP)
 
 

@@ -35,12 +35,14 @@ def refuse_overlap(split: Split) -> None:
     if isinstance(split.train, Pairs) or "disjoint" in split.cache:
         return
     parts = {name: np.asarray(split.part(name).cpu()) for name in ("test", "val", "train")}
+    parts |= {name: np.asarray(rows.cpu()) for name, rows in split.others.items()}
     unit = "graph" if isinstance(split.data, PackedGraphs) else split.unit
     for first, second in combinations(parts, 2):
         shared = int(np.isin(parts[first], parts[second]).sum())
         if shared:
+            words = [_WORDS.get(part, part) for part in (first, second)]
             raise DataError(
-                f"{shared} of the {len(parts[first])} {_WORDS[first]} {unit}s are {_WORDS[second]} {unit}s as well, so "
+                f"{shared} of the {len(parts[first])} {words[0]} {unit}s are {words[1]} {unit}s as well, so "
                 "a score on them says nothing. Give train, validation and test masks or lists that share none."
             )
     split.cache["disjoint"] = True

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 import graphnetz.kernels as kernels
+from graphnetz._core.errors import DataError
 from graphnetz.tasktypes.graphs import edge_features, features_of
 
 _NODE_KEYS = {"x", "pos", "y_node", "train_mask", "val_mask", "test_mask"}
@@ -46,6 +47,8 @@ class PackedGraphs:
         """Return the batch of the graphs ``index``, with ``batch``, ``ptr`` and ``num_graphs``."""
         if kernels.is_enabled() and self.blocks is not None:
             return self._taken(index, self.blocks.select(index))
+        if self.num_graphs == 1 and index.tolist() == [0]:
+            return self._whole()
         nodes, counts = _ranges(self.node_ptr, index)
         edges, edge_counts = _ranges(self.edge_ptr, index)
         ptr = torch.zeros(index.numel() + 1, dtype=torch.long, device=index.device)
@@ -53,6 +56,16 @@ class PackedGraphs:
         shift = torch.repeat_interleave(ptr[:-1], edge_counts)  # stored ids count from each graph's own 0
         batch = torch.repeat_interleave(torch.arange(index.numel(), device=index.device), counts)
         return self._taken(index, (nodes, edges, self.edge_index[:, edges] + shift, batch, ptr))
+
+    def _whole(self) -> Data:
+        """The only graph: a large one is not copied."""
+        nodes, edges = (torch.arange(int(ptr[1]), device=ptr.device) for ptr in (self.node_ptr, self.edge_ptr))
+        data = Data(edge_index=self.edge_index, num_nodes=nodes.numel())
+        data._store._mapping.update(
+            {**self.node, **self.edge, **self.graph, "batch": torch.zeros_like(nodes), "ptr": self.node_ptr}
+            | {"num_graphs": 1, "node_id": nodes, "edge_id": edges}
+        )
+        return data
 
     @cached_property
     def blocks(self) -> kernels.Blocks | None:
@@ -107,7 +120,13 @@ def pack(graphs: Sequence[Data], *, node_targets: Sequence[str] = ()) -> PackedG
     edge_ptr = torch.cat([torch.zeros(1, dtype=torch.long), edges.cumsum(0)])
     largest = int(nodes.max())
     columns: dict[str, dict[str, Tensor]] = {"node": {}, "edge": {}, "graph": {}}
-    columns["node"]["x"] = torch.cat([features_of(graph, graph.edge_index, scale=largest) for graph in graphs])
+    features = [features_of(graph, graph.edge_index, scale=largest) for graph in graphs]
+    for number, graph in enumerate(graphs):
+        if (graph.x is None) != (graphs[0].x is None) or features[number].shape[1:] != features[0].shape[1:]:
+            wide = "no node features" if graph.x is None else f"{features[number].size(1)} node features"
+            first = "none" if graphs[0].x is None else features[0].size(1)
+            raise DataError(f"Graph {number} has {wide} and graph 0 has {first}. Give every graph the same columns.")
+    columns["node"]["x"] = torch.cat(features)
     if columns["node"]["x"].dtype in (torch.bool, torch.float64, torch.float16, torch.float32):
         columns["node"]["x"] = columns["node"]["x"].to(torch.get_default_dtype())
     attributes = edge_features(graphs)
@@ -121,7 +140,8 @@ def pack(graphs: Sequence[Data], *, node_targets: Sequence[str] = ()) -> PackedG
         filed = _file(key, values, nodes, edges, key in node_targets)
         if filed is not None:
             columns[filed[0]][key] = filed[1]
-    edge_index = torch.cat([graph.edge_index for graph in graphs], dim=1)
+    edges_of = [graph.edge_index for graph in graphs]
+    edge_index = edges_of[0] if len(graphs) == 1 else torch.cat(edges_of, dim=1)
     return PackedGraphs(node_ptr, edge_ptr, edge_index, columns["node"], columns["edge"], columns["graph"])
 
 

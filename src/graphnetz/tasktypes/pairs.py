@@ -14,11 +14,15 @@ from graphnetz._core.rng import generator
 
 @dataclass(frozen=True)
 class Pairs:
-    """Labelled pairs of one part: ``index`` [2, P], ``label`` [P], and relation types where there are any."""
+    """Labelled pairs of one part: ``index`` [2, P], ``label`` [P], and relation types where there are any.
+
+    Where ``width`` is not 0, every ``width`` pairs in a row are one true edge and the false ones it is ranked among.
+    """
 
     index: Tensor
     label: Tensor
     relation: Tensor | None = None
+    width: int = 0
 
     def __len__(self) -> int:
         return self.index.size(1)
@@ -40,8 +44,19 @@ def labelled(
     return Pairs(index, label.to(torch.get_default_dtype()), types)
 
 
+def grouped(true: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> Pairs:
+    """Each true edge ``[2, edge]`` among its candidates ``[2, edge, candidate]``, at a place that says nothing."""
+    queries, width = drawn.shape[1], drawn.shape[2] + 1
+    order = rng.permuted(np.tile(np.arange(width), (queries, 1)), axis=1)
+    index = np.take_along_axis(np.concatenate([true[:, :, None], drawn], axis=2), order[None], axis=2)
+    label = torch.from_numpy((order == 0).reshape(-1)).to(torch.get_default_dtype())
+    return Pairs(torch.from_numpy(np.ascontiguousarray(index.reshape(2, -1))), label, width=width)
+
+
 def mixed(pairs: Pairs) -> Pairs:
     """The same pairs in an order that says nothing about their labels, for the parts that models are tested on."""
+    if pairs.width:  # mixed already, each edge among its own candidates
+        return pairs
     order = torch.from_numpy(generator("order of pairs", len(pairs)).permutation(len(pairs)))
     relation = None if pairs.relation is None else pairs.relation[order]
     return Pairs(pairs.index[:, order], pairs.label[order], relation)

@@ -7,6 +7,7 @@ whole graph, layer by layer.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -26,6 +27,7 @@ from graphnetz.tasktypes.link_pred import LinkPrediction, decode_pairs
 from graphnetz.tasktypes.node_cls import NodeClassification, declared_layers
 from graphnetz.tasktypes.onehop import in_pieces, normalised, remember
 from graphnetz.tasktypes.packing import PackedGraphs
+from graphnetz.tasktypes.streamed import FolderData, StreamedNodes, ahead, draw_key
 
 
 class _Batches:
@@ -45,9 +47,8 @@ class _Batches:
         with nullcontext() if self.layers else normalised(self.model):
             yield
 
-    def drawn(self, split: Split, seeds: np.ndarray) -> NeighbourSample:
-        """A batch around ``seeds``; one number of torch's stream, hence of the cell's seed, decides the draws."""
-        key = int(torch.randint(2**62, ()))
+    def drawn(self, split: Split, seeds: np.ndarray, key: int) -> NeighbourSample:
+        """A batch around ``seeds``; ``key`` decides the draws."""
         return sampler_of(split).sample(seeds, self.fanouts, seed=key)
 
     def shaped(self, split: Split, sample: NeighbourSample) -> Data:
@@ -69,10 +70,15 @@ class SampledNodes(NodeClassification):
 
     def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
         with self._make.epoch(split):
-            for seeds in torch.split(split.train[torch.randperm(split.train.numel())], self._make.size):
-                batch = self._make.shaped(split, self._make.drawn(split, seeds.numpy()))
-                batch.seeds = seeds
-                yield batch
+            order = split.train[torch.randperm(split.train.numel())]
+            jobs = [(seeds, draw_key()) for seeds in torch.split(order, self._make.size)]
+            yield from ahead(functools.partial(self._drawn, split), jobs)
+
+    def _drawn(self, split: Split, job: tuple[Tensor, int]) -> Data:
+        seeds, key = job
+        batch = self._make.shaped(split, self._make.drawn(split, seeds.cpu().numpy(), key))
+        batch.seeds = seeds
+        return batch
 
     def loss(self, model: nn.Module, split: Split, batch: Any) -> Tensor:
         assert split.labels is not None
@@ -93,10 +99,10 @@ class SampledLinks(LinkPrediction):
         pairs = split.train
         with self._make.epoch(split):
             for chosen in torch.split(torch.randperm(len(pairs)), max(self._make.size // 2, 1)):
-                ends, local = np.unique(pairs.index[:, chosen].numpy(), return_inverse=True)
-                batch = self._make.shaped(split, self._make.drawn(split, ends))
+                ends, local = np.unique(pairs.index[:, chosen].cpu().numpy(), return_inverse=True)
+                batch = self._make.shaped(split, self._make.drawn(split, ends, draw_key()))
                 batch.pairs = type(pairs)(
-                    torch.from_numpy(local.reshape(2, -1)),
+                    torch.from_numpy(local.reshape(2, -1)).to(pairs.index.device),
                     pairs.label[chosen],
                     None if pairs.relation is None else pairs.relation[chosen],
                 )
@@ -117,8 +123,10 @@ SAMPLED: dict[str, type[SampledNodes] | type[SampledLinks]] = {
 """Task types that can be trained on sampled neighbourhoods."""
 
 
-def sampled(kind: TaskType, protocol: Protocol, model: nn.Module) -> TaskType:
-    """Return the sampled form of ``kind`` where the protocol asks for one, else ``kind`` itself."""
+def sampled(kind: TaskType, protocol: Protocol, model: nn.Module, split: Split | None = None) -> TaskType:
+    """Return the sampled form of ``kind`` where the protocol or a graph on disk asks for one, else ``kind`` itself."""
+    if split is not None and isinstance(split.data, FolderData):
+        return StreamedNodes(protocol, model)
     if protocol.batch_nodes is None:
         return kind
     if kind.name not in SAMPLED:
@@ -135,6 +143,11 @@ def check_samples(split: Split, task: str) -> None:
             f"batch_nodes samples neighbours of one large graph and the task {task!r} has {split.data.num_graphs}: "
             "they are batched by graph already (batch_size). Leave batch_nodes out."
         )
+    if split.train_data is not None:
+        raise UsageError(
+            f"batch_nodes samples neighbours of the whole graph and the task {task!r} trains without its test nodes. "
+            "Leave batch_nodes out."
+        )
 
 
 def sampler_of(split: Split) -> NeighbourSampler:
@@ -143,7 +156,9 @@ def sampler_of(split: Split) -> NeighbourSampler:
         data = split.data
         weight = data.get("edge_weight")
         structure = kernels.structure_of(data.edge_index, int(data.num_nodes or 0))
-        split.cache["sampler"] = NeighbourSampler(structure, None if weight is None else weight.reshape(-1).numpy())
+        split.cache["sampler"] = NeighbourSampler(
+            structure, None if weight is None else weight.reshape(-1).cpu().numpy()
+        )
     found: NeighbourSampler = split.cache["sampler"]
     return found
 
@@ -159,8 +174,9 @@ def fast_layers(model: nn.Module, data: Any) -> tuple[Any, ...]:
 
 def subgraph(data: Data, sample: NeighbourSample) -> Data:
     """The sampled arcs as PyG's loaders hand them out: seeds first, ``n_id`` names the nodes."""
-    nodes, ids = torch.from_numpy(sample.nodes), sample.edge_ids
-    out = Data(edge_index=sample.edge_index, num_nodes=sample.nodes.size, n_id=nodes, e_id=ids)
+    where = data.edge_index.device
+    nodes, ids = torch.from_numpy(sample.nodes).to(where), sample.edge_ids.to(where)
+    out = Data(edge_index=sample.edge_index.to(where), num_nodes=sample.nodes.size, n_id=nodes, e_id=ids)
     for key, value in data.to_dict().items():
         if not isinstance(value, Tensor) or key in ("edge_index", "ptr") or value.dim() == 0:
             continue
@@ -169,7 +185,7 @@ def subgraph(data: Data, sample: NeighbourSample) -> Data:
         elif data.is_edge_attr(key):
             out[key] = value[ids]
     if "train_mask" in out:  # the loss may see the seeds only
-        out.train_mask = torch.arange(sample.nodes.size) < sample.num_seeds
+        out.train_mask = torch.arange(sample.nodes.size, device=where) < sample.num_seeds
     remember(out.edge_index, sample, out.get("edge_weight"))
     return out
 

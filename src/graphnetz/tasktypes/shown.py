@@ -31,7 +31,7 @@ def shown(split: Split, answers: tuple[str, ...] = TaskType.answers) -> Split:
     Split
         Its graphs and ``labels`` hold the training labels; those of other examples are -1 (class numbers) or NaN.
         ``targets`` hold training and validation, for models that fit themselves and choose their settings; those of
-        the test part are -1 or NaN too. Features and edges are the same tensors.
+        the test part and of any further part are -1 or NaN too. Features and edges are the same tensors.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _targets(targets: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     out = {}
     for part, value in targets.items():
         copied = np.array(value)
-        if part == "test":
+        if part not in ("train", "val"):
             real = np.issubdtype(copied.dtype, np.inexact)
             signed = real or np.issubdtype(copied.dtype, np.signedinteger)
             copied = np.full(copied.shape, np.nan if real else -1, dtype=copied.dtype if signed else np.int64)

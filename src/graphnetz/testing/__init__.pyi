@@ -2,6 +2,7 @@ from graphnetz.testing.datasets import check_dataset as check_dataset
 from graphnetz.testing.decisions import check_perturbation as check_perturbation
 from graphnetz.testing.decisions import check_selector as check_selector
 from graphnetz.testing.examples import EXAMPLES as EXAMPLES
+from graphnetz.testing.gates import assert_not_worse as assert_not_worse
 from graphnetz.testing.models import check_model as check_model
 from graphnetz.testing.models import check_task_type as check_task_type
 from graphnetz.testing.models import example as example

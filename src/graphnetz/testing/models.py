@@ -13,8 +13,11 @@ import torch
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import training_context
+from graphnetz.engine.executors.outcome import said_by
+from graphnetz.engine.trial import tried
 from graphnetz.metrics import METRICS
 from graphnetz.models import MODELS, ModelSpec, spec_from
+from graphnetz.models.construct import signature_of
 from graphnetz.records import Protocol
 from graphnetz.tasktypes import TASK_TYPES, Split, TaskType, fit
 from graphnetz.testing.contract import require, same, tensors
@@ -55,12 +58,82 @@ def check_model(model: Any, *, task_types: Iterable[str] | None = None) -> None:
         _check_model_on(who, spec, name)
 
 
-def _check_model_on(who: str, spec: ModelSpec, name: str) -> None:
-    kind = TASK_TYPES[name]
-    split, other = kind.split(example(name), 0), kind.split(example(name), 0)
+def try_model(model: Any, task_type: str) -> tuple[str, str]:
+    """Say whether a model can be run on a task type and keeps its promises there.
+
+    Parameters
+    ----------
+    model
+        As in `check_model`.
+    task_type
+        A name of `graphnetz.tasktypes.TASK_TYPES`.
+
+    Returns
+    -------
+    verdict, words
+        ``"fits"``, ``"no"`` (it cannot be run there, which harms nothing) or ``"broken"``, with the reason in one
+        sentence.
+
+    Examples
+    --------
+    >>> try_model("GIN", "graph_cls")[0], try_model("GIN", "node_cls")
+    ('fits', ('no', 'It does not say that it serves node_cls.'))
+    """
+    spec = spec_from(model)
+    kind, notes = TASK_TYPES[task_type], list[str]()
+    if not spec.serves(task_type):
+        return "no", f"It does not say that it serves {task_type}."
+    data = _with_edge_values(example(task_type)) if _needs_edge_values(spec) else example(task_type)
+    if not spec.declared and spec.kind == "encoder":
+        split = kind.split(copy.deepcopy(data), 0)
+        found, reason = tried(kind, spec, split, protocol=Protocol(hidden_channels=8), name=spec.name)
+        if reason:
+            return "no", reason
+        if found.level == "node" and spec.level != "node":
+            notes.append(f"its rows are nodes: a head for {kind.label} is put on them")
+        spec = found
+    if _needs_edge_values(spec):
+        notes.append("only where edges have attributes")
+    try:
+        outputs = _check_model_on(f"The model {spec.name!r}", spec, task_type, data)
+    except AssertionError as error:
+        return "broken", str(error)
+    except Exception as error:  # a user's code may raise anything
+        return "broken", said_by(error)
+    if spec.kind == "encoder" and _are_probabilities(outputs):
+        notes.append("its rows are probabilities: the loss takes logits, so leave out the softmax or it learns slowly")
+    return "fits", "; ".join(notes)
+
+
+def _needs_edge_values(spec: ModelSpec) -> bool:
+    """Whether a model cannot be built or called without attributes of edges."""
+    asked = [(spec.factory or spec.cls, "edge_dim"), (getattr(spec.cls, "forward", None), "edge_attr")]
+    found = [(signature_of(make) or {}).get(name) for make, name in asked if make is not None]
+    return any(parameter is not None and parameter.default is parameter.empty for parameter in found)
+
+
+def _with_edge_values(data: Any) -> Any:
+    for graph in data if isinstance(data, list) else [data]:
+        graph.edge_attr = (graph.x[graph.edge_index[0]] - graph.x[graph.edge_index[1]])[:, :2].abs()
+    return data
+
+
+def _are_probabilities(outputs: dict[str, np.ndarray]) -> bool:
+    rows = np.concatenate(list(outputs.values()))
+    return (
+        rows.ndim == 2
+        and rows.shape[1] > 1
+        and bool((rows >= 0).all())
+        and bool(np.allclose(rows.sum(1), 1, atol=1e-4))
+    )
+
+
+def _check_model_on(who: str, spec: ModelSpec, name: str, data: Any = None) -> dict[str, np.ndarray]:
+    kind, given = TASK_TYPES[name], example(name) if data is None else data
+    split, other = (kind.split(copy.deepcopy(given), 0) for _ in range(2))
     hidden = replace(other, targets=other.targets | {"test": other.targets["test"][::-1].copy()})
-    data = split.data if hasattr(split.data, "to_dict") else None
-    before = [] if data is None else [value.clone() for value in tensors([data])]
+    held = split.data if hasattr(split.data, "to_dict") else None
+    before = [] if held is None else [value.clone() for value in tensors([held])]
     first, again = (_outputs(who, spec, kind, view) for view in (split, hidden))
     rows = {part: len(split.targets[part]) for part in first}
     got = {part: len(value) for part, value in first.items()}
@@ -69,7 +142,8 @@ def _check_model_on(who: str, spec: ModelSpec, name: str) -> None:
     require(math.isfinite(value), f"{who} reaches {split.metric} = {value} on {name}.")
     alike = same(list(first.values()), list(again.values()))
     require(alike, f"{who} gives other outputs on {name} for the same seed, or reads the true values of the test set.")
-    require(data is None or same(before, tensors([data])), f"{who} changes the data of {name} while it trains.")
+    require(held is None or same(before, tensors([held])), f"{who} changes the data of {name} while it trains.")
+    return first
 
 
 def _outputs(who: str, spec: ModelSpec, kind: TaskType, split: Split) -> dict[str, np.ndarray]:

@@ -22,6 +22,9 @@ from graphnetz.datasets.splits import consecutive_split
 Transform = Callable[[Any], Any]
 Splits = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
+FIRST_USE = "no checksum is published: that of the first copy is recorded in checksums.json and checked ever after"
+"""What is said about files that are read without a published checksum."""
+
 IDENTITY_LIMIT = 8192
 """Featureless networks up to this size get one-hot identity features, larger ones log-degrees."""
 

@@ -124,9 +124,17 @@ class Netz(GraphDataset):
 
 
 def network_data(
-    network: Network, *, multigraph: bool = False, directed: bool = False, weighted: bool = False
+    network: Network,
+    *,
+    multigraph: bool = False,
+    directed: bool = False,
+    weighted: bool = False,
+    time: str | None = None,
 ) -> Built:
-    """Turn tables into one graph, and state what was merged or dropped on the way."""
+    """Turn tables into one graph, and state what was merged or dropped on the way.
+
+    ``time`` names a column: every edge then carries the first time at which it occurs (``edge_time``).
+    """
     source, target = network.ends
     loops = source == target
     weight = network.columns.get("weight")
@@ -151,6 +159,10 @@ def network_data(
             sums = np.concatenate([sums, sums])
         order = np.lexsort((ends[1], ends[0]))
         ends, sums = ends[:, order], sums[order]
+        if time is not None:
+            first = np.full(len(code), np.inf)
+            np.minimum.at(first, inverse, network.columns[time].astype(np.float64)[~loops])
+            extra["edge_time"] = torch.from_numpy((first if directed else np.concatenate([first, first]))[order])
     data = Data(edge_index=torch.from_numpy(np.ascontiguousarray(ends, dtype=np.int64)), num_nodes=network.nodes)
     for key, value in extra.items():
         data[key] = value
@@ -223,18 +235,27 @@ def _fetch_plain(raw: Path, stem: str, suffix: str, *, mirror: str | Path | None
 
 
 def plain_network(
-    root: str | Path, name: str, *, label: str | None = None, mirror: str | Path | None = None
+    root: str | Path,
+    name: str,
+    *,
+    label: str | None = None,
+    time: str | None = None,
+    mirror: str | Path | None = None,
 ) -> GraphDataset:
     """Load ``networks/<name>.csv`` of a mirror: a network that has no public address of its own here.
 
-    ``label`` names a column of ``networks/<name>_nodes.csv`` whose values become classes.
+    ``label`` names a column of ``networks/<name>_nodes.csv`` whose values become classes, ``time`` a column of the
+    edges whose first value becomes the time of an edge.
     """
     if slug(name) != name:
         raise UsageError(f"{name!r} is not the name of a network; use a plain name.")
 
     def build(raw: Path) -> Built:
         suffix = ".csv.gz" if mirror_has(f"networks/{name}.csv.gz", mirror=mirror) else ".csv"
-        built = network_data(_fetch_plain(raw, f"networks/{name}", suffix, mirror=mirror))
+        tables = _fetch_plain(raw, f"networks/{name}", suffix, mirror=mirror)
+        if time is not None and time not in tables.columns:
+            raise DataError(f"'{name}{suffix}' lacks the column {time!r}; it has {sorted(tables.columns)}.")
+        built = network_data(tables, time=time)
         if label is not None:
             header, rows = _table(_open_text(raw / f"{name}_nodes.csv"), f"{name}_nodes.csv")
             if label not in header:
@@ -244,7 +265,7 @@ def plain_network(
             with_masks(built.graphs[0], splits=10)
         return built
 
-    return cached(root, f"network-{name}" + (f"-{label}" if label else ""), build)
+    return cached(root, "-".join(filter(None, ("network", name, label, time))), build)
 
 
 def read_netzschleuder(archive: Path) -> Network:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch_geometric.data import Data
-from torch_geometric.utils import to_undirected
+from torch_geometric.utils import scatter, to_undirected
 
 from graphnetz._core.archive import unpack
 from graphnetz._core.download import fetch
@@ -71,8 +71,10 @@ def ogb_facts(name: str) -> dict[str, Any]:
 def _node(folder: Path, facts: Mapping[str, Any]) -> Built:
     (data,) = _graphs(folder / "raw", facts)
     label = _table(folder / "raw" / "node-label.csv.gz")
-    data.y = torch.from_numpy(label).reshape(-1) if label.shape[1] == 1 else torch.from_numpy(label)
+    data.y = torch.from_numpy(label).reshape(-1) if label.shape[1] == 1 else torch.from_numpy(label).float()
     nodes = int(data.num_nodes or 0)
+    if data.x is None and data.edge_attr is not None:  # ogbn-proteins: the mean of a node's edges, as its authors do
+        data.x = scatter(data.edge_attr.float(), data.edge_index[1], dim_size=nodes, reduce="mean")
     for part, index in _splits(folder, facts).items():
         data[f"{part}_mask"] = mask_of(index, nodes)
     if facts["add_inverse_edge"] != "True":  # arXiv: citations are followed both ways, as is customary
@@ -96,19 +98,50 @@ def _graph(folder: Path, facts: Mapping[str, Any]) -> Built:
 
 
 def _link(folder: Path, facts: Mapping[str, Any]) -> Built:
+    if facts["task type"] == "KG completion":
+        return _triples(folder, facts)
     (data,) = _graphs(folder / "raw", facts)
     path = folder / "split" / facts["split"]
     held = {part: read_torch(path / f"{file}.pt") for part, file in _FILES.items()}
     try:
-        data.train_pos_edge_index = _columns(held["train"]["edge"])
+        for part in _FILES:
+            data[f"{part}_pos_edge_index"] = _true_pairs(held[part])
         for part in ("val", "test"):
-            data[f"{part}_pos_edge_index"] = _columns(held[part]["edge"])
-            data[f"{part}_neg_edge_index"] = _columns(held[part]["edge_neg"])
+            data[f"{part}_neg_edge_index"] = _false_pairs(held[part])
     except (KeyError, TypeError) as error:
         raise DataError(f"The split files in {path.name!r} lack {error}; they are not an OGB link split.") from error
+    if (
+        facts["add_inverse_edge"] != "True"
+    ):  # messages follow citations both ways; what is predicted keeps its direction
+        data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
     if data.x is None:
         data.feature_rule = rule_for(int(data.num_nodes or 0))
     return Built([data], info={"negatives": "supplied"})
+
+
+def _triples(folder: Path, facts: Mapping[str, Any]) -> Built:
+    """A knowledge graph whose held-out triples come with the heads and tails that each is ranked among."""
+    path = folder / "split" / facts["split"]
+    data = Data(num_nodes=int(_table(folder / "raw" / "num-node-list.csv.gz").sum()))
+    try:
+        for part, file in _FILES.items():
+            held = {
+                key: torch.as_tensor(np.asarray(rows)).long() for key, rows in read_torch(path / f"{file}.pt").items()
+            }
+            data[f"{file}_edge_index"], data[f"{file}_edge_type"] = (
+                torch.stack([held["head"], held["tail"]]),
+                held["relation"],
+            )
+            if part != "train":
+                data[f"{part}_head_neg"], data[f"{part}_tail_neg"] = held["head_neg"], held["tail_neg"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"The split files in {path.name!r} lack {error}; they are not triples of OGB.") from error
+    data.num_relations = 1 + max(int(data[f"{file}_edge_type"].max()) for file in _FILES.values())
+    forward, kinds = data.train_edge_index, data.train_edge_type
+    data.edge_index = torch.cat([forward, forward.flip(0)], dim=1)
+    data.edge_type = torch.cat([kinds, kinds + data.num_relations])
+    data.feature_rule = "degree"
+    return Built([data], info={"negatives": "supplied", "relations": data.num_relations})
 
 
 _READERS = {"nodeproppred": _node, "graphproppred": _graph, "linkproppred": _link}
@@ -162,6 +195,22 @@ def _table(path: Path) -> np.ndarray:
 def _splits(folder: Path, facts: Mapping[str, Any]) -> dict[str, np.ndarray]:
     where = folder / "split" / str(facts["split"])
     return {part: _table(where / f"{file}.csv.gz").reshape(-1) for part, file in _FILES.items()}
+
+
+def _true_pairs(held: Mapping[str, Any]) -> torch.Tensor:
+    """Pairs ``[2, pair]``, listed as pairs or, in ogbl-citation2, as sources and targets."""
+    if "source_node" not in held:
+        return _columns(held["edge"])
+    return torch.stack([torch.as_tensor(np.asarray(held[end])).long() for end in ("source_node", "target_node")])
+
+
+def _false_pairs(held: Mapping[str, Any]) -> torch.Tensor:
+    """Negatives of all pairs ``[2, negative]``, or the other targets of each source ``[2, pair, candidate]``."""
+    if "source_node" not in held:
+        return _columns(held["edge_neg"])
+    targets = torch.as_tensor(np.asarray(held["target_node_neg"])).long()
+    sources = torch.as_tensor(np.asarray(held["source_node"])).long()
+    return torch.stack([sources[:, None].expand_as(targets), targets])
 
 
 def _columns(pairs: Any) -> torch.Tensor:

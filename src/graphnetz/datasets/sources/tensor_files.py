@@ -1,6 +1,7 @@
-"""Datasets published as files of tensors: Peptides, MNIST and CIFAR10 superpixels, QM9.
+"""Datasets published as files of tensors: Peptides, superpixels of four image collections, QM9.
 
-They are read by PyTorch's restricted loader, which accepts tensors and plain containers only.
+They are read by PyTorch's restricted loader, which accepts tensors and plain containers only, or, where they are plain
+pickles, by our restricted unpickler, and the sha256 of the first copy is recorded and checked ever after.
 """
 
 from __future__ import annotations
@@ -14,14 +15,20 @@ from torch_geometric.data import Data
 
 from graphnetz._core.archive import unpack
 from graphnetz._core.errors import DataError, unknown_name
-from graphnetz._core.unpickle import read_torch
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, find_in, in_parts
+from graphnetz._core.unpickle import loads, read_torch
+from graphnetz.datasets.sources.base import FIRST_USE, Built, GraphDataset, RawFile, cached, find_in, in_parts
 
 PYG_URL = "https://data.pyg.org/datasets"
 PEPTIDES: Mapping[str, tuple[str, str]] = {
     "peptides-func": ("https://www.dropbox.com/s/ycsq37q8sxs1ou8/peptidesfunc.zip?dl=1", "peptidesfunc"),
     "peptides-struct": ("https://www.dropbox.com/s/zgv4z8fcpmknhs8/peptidesstruct.zip?dl=1", "peptidesstruct"),
 }
+LRGB_IMAGES: Mapping[str, tuple[str, str]] = {
+    "pascalvoc-sp": ("https://www.dropbox.com/s/8x722ai272wqwl4/pascalvocsp.zip?dl=1", "pascalvocsp"),
+    "coco-sp": ("https://www.dropbox.com/s/r6ihg1f4pmyjjy0/cocosp.zip?dl=1", "cocosp"),
+}
+_NOT_IN_COCO = (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)
+"""Numbers below 91 that no class of COCO has; the others are counted through."""
 GNN_BENCHMARK = ("PATTERN", "CLUSTER", "MNIST", "CIFAR10", "TSP")
 
 
@@ -39,6 +46,35 @@ def peptides(root: str | Path, name: str, *, mirror: str | Path | None = None) -
         return in_parts(*([_plain(dict(zip(keys, item, strict=True))) for item in part] for part in parts))
 
     return cached(root, name, build)
+
+
+def lrgb_images(root: str | Path, name: str, *, mirror: str | Path | None = None) -> GraphDataset:
+    """Load PascalVOC-SP or COCO-SP (Dwivedi et al., 2022): superpixels, each with the class of what it shows.
+
+    Node features are twelve statistics of colour and the position, edge attributes two.
+    """
+    if name not in LRGB_IMAGES:
+        raise unknown_name("superpixel dataset", name, LRGB_IMAGES)
+    url, folder = LRGB_IMAGES[name]
+    file = RawFile(f"{folder}.zip", (url,), (f"LRGBDataset/{folder}.zip",))
+    numbers = torch.tensor([i for i in range(91) if i not in _NOT_IN_COCO] if name == "coco-sp" else range(21))
+
+    def build(raw: Path) -> Built:
+        where = unpack(file.get(raw, mirror=mirror), raw / folder)
+        paths = [find_in(where, f"{split}.pickle") for split in ("train", "val", "test")]
+        parts = [_listed(loads(path.read_bytes(), name=path.name)) for path in paths]
+        built = in_parts(*([_image(item, numbers) for item in part] for part in parts))
+        return Built(built.graphs, splits=built.splits, info={"trust": FIRST_USE})
+
+    return cached(root, name, build)
+
+
+def _image(item: Sequence[Any], numbers: torch.Tensor) -> Data:
+    x, edge_attr, edge_index, y = (torch.as_tensor(value) for value in item)
+    place = torch.searchsorted(numbers, y.long()).clamp(max=len(numbers) - 1)
+    if not torch.equal(numbers[place], y.long()):
+        raise DataError(f"The file holds the class {int(y[numbers[place] != y][0])}, which the dataset does not have.")
+    return Data(x=x.float(), edge_index=edge_index.long(), edge_attr=edge_attr.float(), y=place)
 
 
 def mnist_superpixels(root: str | Path, *, mirror: str | Path | None = None) -> GraphDataset:

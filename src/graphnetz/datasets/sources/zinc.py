@@ -1,4 +1,4 @@
-"""ZINC-12k (Dwivedi et al., 2023): pickled tensors, read only with a pinned sha256."""
+"""ZINC-12k (Dwivedi et al., 2023): pickled tensors, read by the restricted unpickler."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import torch
 from torch_geometric.data import Data
 
 from graphnetz._core.download import fetch
-from graphnetz._core.errors import DataError, DownloadError
-from graphnetz._core.pins import VARIABLE, user_pin
+from graphnetz._core.errors import DataError
+from graphnetz._core.pins import user_pin
 from graphnetz._core.unpickle import loads
-from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, fetch_all, in_parts
+from graphnetz.datasets.sources.base import FIRST_USE, Built, GraphDataset, RawFile, cached, fetch_all, in_parts
 
 URL = "https://www.dropbox.com/s/feo9qle74kg48gy/molecules.zip?dl=1"
 INDEX_URL = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/molecules"
@@ -26,18 +26,12 @@ HELD_OUT_SHA256 = "f36beeacb658fe42d4f3276b1307bd9158becae452480b229b9d18d62a2d4
 def zinc(root: str | Path, *, sha256: str | None = None, mirror: str | Path | None = None) -> GraphDataset:
     """Load the 10,000 / 1,000 / 1,000 molecules of the subset.
 
-    The published archive holds pickles and comes without a checksum, so its sha256 must be pinned by
-    the caller: ``sha256=``, or an entry ``"molecules.zip"`` in the file named by ``GRAPHNETZ_PINS``.
+    The published archive comes without a checksum: that of the first copy is recorded beside it and checked ever
+    after. ``sha256=``, or an entry ``"molecules.zip"`` in the file named by ``GRAPHNETZ_PINS``, pins it from the start.
     """
 
     def build(raw: Path) -> Built:
         pin = sha256 or user_pin("molecules.zip")
-        if pin is None:
-            raise DownloadError(
-                "The ZINC archive 'molecules.zip' holds pickles, which are only read with a pinned sha256, and its "
-                f'publisher gives none. Name a JSON file in {VARIABLE} with {{"molecules.zip": "<sha256>"}} of a '
-                "copy you trust."
-            )
         archive = fetch(URL, raw / "molecules.zip", sha256=pin, mirror=mirror, names=("ZINC/molecules.zip",))
         indices = fetch_all([RawFile.at(f"{p}.index", INDEX_URL, "ZINC") for p in PARTS], raw, mirror=mirror)
         parts = []
@@ -45,7 +39,8 @@ def zinc(root: str | Path, *, sha256: str | None = None, mirror: str | Path | No
             for part, index in zip(PARTS, indices, strict=True):
                 molecules = loads(source.read(f"molecules/{part}.pickle"), name=f"{part}.pickle")
                 parts.append([_molecule(molecules[i]) for i in _numbers(index, len(molecules))])
-        return in_parts(*parts)
+        built = in_parts(*parts)
+        return Built(built.graphs, splits=built.splits, info={"trust": "pinned" if pin else FIRST_USE})
 
     return cached(root, "zinc-subset", build)
 

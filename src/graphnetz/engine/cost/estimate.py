@@ -49,6 +49,7 @@ class Estimate:
     pairs: tuple[PairCost, ...]
     workers: int
     memory_limit: float | None
+    folds: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -84,6 +85,7 @@ class Estimate:
             "budget": round(self.budget, 1),
             "fits": self.megabytes <= self.budget,
             "workers": self.workers,
+            "folds": list(self.folds),
             "pairs": [{k: None if v != v else v for k, v in dataclasses.asdict(p).items()} for p in self.pairs],
         }
 
@@ -95,6 +97,8 @@ class Estimate:
             f"{p.measured}"
             for p in self.pairs
         ]
+        if self.folds:
+            lines.append(f"Cross-validation: {'; '.join(self.folds)}.")
         missing = sum(p.cells - p.done for p in self.pairs)
         hands = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
         lines.append(f"{missing} cells to train, about {clock(self.seconds)} on {hands}.")
@@ -131,7 +135,7 @@ def _estimated(config: RunConfig, workbench: Workbench, plan: Plan) -> Estimate:
     for (task, model), cells in groups.items():
         finished = sum(cell.key in done for cell in cells)
         pairs.append(PairCost(task, model, len(cells), finished, *prices[task, model]))
-    return Estimate(tuple(pairs), workers or default_workers(Limits(memory_mb=limit)), limit)
+    return Estimate(tuple(pairs), workers or default_workers(Limits(memory_mb=limit)), limit, tuple(plan.folds()))
 
 
 def recorded_cells(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, str], tuple[int, float, float]]]:

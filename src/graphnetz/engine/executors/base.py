@@ -123,7 +123,10 @@ def describe(cell: Cell) -> CellResult:
         import torch
 
         torch.cuda.init()  # type: ignore[no-untyped-call]
-    return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="none", trace=(environment(),))
+    from graphnetz.engine.cost.reference import reference_cell  # which measures memory as executors do
+
+    facts = environment() | {"reference": reference_cell()}
+    return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="none", trace=(facts,))
 
 
 class Terminated(KeyboardInterrupt):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from graphnetz._core.errors import StoreError
+from graphnetz._core.threads import Repeated
 from graphnetz.engine.executors.base import Executor, Limits, RunOne
 from graphnetz.engine.executors.waiting import Patience
 from graphnetz.engine.store import Store, new_owner, retire
@@ -86,20 +86,11 @@ def drive(
             retire(owner)
 
 
-@contextlib.contextmanager
-def _beating(store: Store, owner: str, lease_seconds: float) -> Iterator[None]:
+def _beating(store: Store, owner: str, lease_seconds: float) -> Repeated:
     """Extend leases from a thread with connections of its own, while cells run in this process."""
-    stop = threading.Event()
 
     def beat() -> None:
-        while not stop.wait(lease_seconds / 4):
-            with contextlib.suppress(StoreError), Store.open(store.path) as own:  # one that fails is not the last
-                own.heartbeat(owner, lease_seconds)
+        with Store.open(store.path) as own:
+            own.heartbeat(owner, lease_seconds)
 
-    thread = threading.Thread(target=beat, name="graphnetz-heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(timeout=5.0)
+    return Repeated(beat, lease_seconds / 4)

@@ -9,9 +9,9 @@ import logging
 import os
 import signal
 import sys
-import threading
-import time
 from typing import Any
+
+from graphnetz._core.threads import Repeated
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -112,12 +112,11 @@ def watch(parent: int) -> None:
     def look() -> None:
         import psutil
 
-        while os.getppid() == parent and psutil.pid_exists(parent):  # on Windows the first never changes
-            time.sleep(1.0)
-        kill_group(os.getpid())
-        os._exit(0)
+        if os.getppid() != parent or not psutil.pid_exists(parent):  # on Windows the first never changes
+            kill_group(os.getpid())
+            os._exit(0)
 
-    threading.Thread(target=look, name="graphnetz-watch", daemon=True).start()
+    Repeated(look, 1.0).__enter__()
 
 
 def adopt_orphans() -> None:

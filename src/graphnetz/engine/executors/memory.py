@@ -1,14 +1,19 @@
-"""Resident memory of a process, its high-water mark, and the address-space backstop."""
+"""Resident memory of a process, its high-water mark, and the address-space backstop.
+
+What counts is anonymous and shared memory. Pages of mapped files, of libraries and of graphs on disk, are the
+system's to drop, and are told apart.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import math
-import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+from graphnetz._core.threads import Repeated
 from graphnetz.engine.executors.isolation import cuda_in_use
 
 _SLACK = 2**30
@@ -16,13 +21,13 @@ _PROC = Path("/proc/self/statm").exists()  # Linux; elsewhere psutil answers, mo
 
 
 def resident(pid: int | None = None) -> float:
-    """Return the resident bytes of a process; NaN where unknown or gone."""
+    """Return the resident bytes of a process that are pages of no file; NaN where unknown or gone."""
+    if _PROC:  # asked fifty times a second of every worker: psutil takes twice as long
+        status = Path(f"/proc/{pid or 'self'}/status")
+        return _kilobytes(status, "RssAnon:") + _kilobytes(status, "RssShmem:")
     import psutil
 
-    with contextlib.suppress(psutil.Error, OSError, IndexError, ValueError):
-        if _PROC:  # asked fifty times a second of every worker: psutil takes twice as long
-            with open(f"/proc/{pid or 'self'}/statm", "rb") as stream:
-                return int(stream.read().split()[1]) * float(os.sysconf("SC_PAGE_SIZE"))
+    with contextlib.suppress(psutil.Error, OSError):
         return float(psutil.Process(pid).memory_info().rss)
     return math.nan
 
@@ -33,23 +38,18 @@ def file_pages() -> float:
     return 0.0 if math.isnan(found) else found
 
 
-def _own_pages(pid: int) -> float:
-    """Return the resident bytes of a process that are pages of no file."""
-    status = Path(f"/proc/{pid}/status")
-    return _kilobytes(status, "RssAnon:") + _kilobytes(status, "RssShmem:")
-
-
 def family(pid: int, *, forks: bool = False) -> float:
     """Return the resident bytes of a process plus the proportional share of its descendants.
 
-    Of children that are forks of it (``forks``) what they have beyond their parent counts.
+    Of children that are forks of it (``forks``) what they have beyond their parent counts. One that is about to become
+    another program (between vfork and exec) has no memory of its own yet: it shows that of its parent.
     """
     total = resident(pid)
-    todo = children(pid)
+    todo = [child for child in children(pid) if not _borrows(child, pid)]
     if forks and _PROC:
         before, todo = todo, []
         for child in before:
-            grown = _own_pages(child) - _own_pages(pid)
+            grown = resident(child) - resident(pid)
             total += 0.0 if math.isnan(grown) else max(grown, 0.0)
             todo.extend(children(child))
     while todo:
@@ -57,8 +57,15 @@ def family(pid: int, *, forks: bool = False) -> float:
         share = _kilobytes(Path(f"/proc/{child}/smaps_rollup"), "Pss:") if _PROC else resident(child)
         if not math.isnan(share):
             total += share
-            todo.extend(children(child))
+            todo.extend(other for other in children(child) if not _borrows(other, child))
     return total
+
+
+def _borrows(child: int, parent: int) -> bool:
+    """Whether a child lives in the memory of its parent, which waits for it: every number of the two is the same."""
+    with contextlib.suppress(OSError):
+        return _PROC and Path(f"/proc/{child}/statm").read_bytes() == Path(f"/proc/{parent}/statm").read_bytes()
+    return False
 
 
 def give_back() -> None:
@@ -82,6 +89,31 @@ def reset_high_water() -> bool:
 def high_water() -> float:
     """Return the highest resident bytes since the last reset; NaN where unknown."""
     return _kilobytes(Path("/proc/self/status"), "VmHWM:")
+
+
+@contextlib.contextmanager
+def sampled(wanted: bool) -> Iterator[list[float]]:
+    """Sample what `resident` says every 20 ms, where mapped files blur the high-water mark; the highest comes first.
+
+    Parameters
+    ----------
+    wanted
+        False samples nothing: the list stays empty.
+    """
+    found: list[float] = []
+    if not wanted:
+        yield found
+        return
+    found.append(resident())
+
+    def look() -> None:
+        found[0] = max(found[0], resident())
+
+    try:
+        with Repeated(look, 0.02):
+            yield found
+    finally:
+        look()
 
 
 def limit_address_space(megabytes: float) -> None:

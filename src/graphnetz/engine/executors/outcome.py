@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from graphnetz.engine.executors.isolation import signals
+from graphnetz.engine.identity.reads import reads_of
 from graphnetz.records import Cell, CellResult, Status
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
@@ -41,7 +42,8 @@ def failure(cell: Cell, error: BaseException) -> CellResult:
     frames = traceback.extract_tb(error.__traceback__)
     kept = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames[-_FRAMES:]]
     status: Status = "oom" if _is_memory(error) else "failed"
-    return ended(cell, status, _sentence(error, frames), trace=({"traceback": kept},) if kept else ())
+    told = ({"traceback": kept},) if kept else ()
+    return ended(cell, status, _sentence(error, frames), trace=told, reads=reads_of(error))
 
 
 def accept(cell: Cell, value: Any) -> CellResult:
@@ -91,6 +93,11 @@ def _is_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(mark in _text(error) for mark in _NO_MEMORY)
 
 
+def said_by(error: BaseException) -> str:
+    """Return what an exception says, with the place in the user's code that raised it."""
+    return _sentence(error, traceback.extract_tb(error.__traceback__))
+
+
 def _sentence(error: BaseException, frames: traceback.StackSummary) -> str:
     words = _ADDRESS.sub("0x...", " ".join(_text(error).split()))
     if len(words) > _LENGTH:
@@ -102,7 +109,7 @@ def _sentence(error: BaseException, frames: traceback.StackSummary) -> str:
 
 
 def _place(frames: traceback.StackSummary) -> str:
-    ours = str(Path(__file__).resolve().parents[1])
+    ours = str(Path(__file__).resolve().parents[2])
     installed = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     outside = [f for f in frames if not f.filename.startswith(ours)]
     users = [f for f in outside if not any(f.filename.startswith(root) for root in installed)]

@@ -172,7 +172,8 @@ class Pool:
             elif worker.cell is not None:
                 cell, worker.cell = worker.cell, None
                 out.append(body)
-                if body.status == "tampered" and not is_foreign(self.run_one, cell):
+                apart = runs_apart if isinstance(self.nursery, Nursery) else is_foreign
+                if body.status == "tampered" and not apart(self.run_one, cell):
                     self._end(token, "failed", "")  # nobody has put its data and libraries right
                     return out
         if worker.channel.closed and worker.closed_at is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 import uuid
 import warnings
@@ -59,6 +60,7 @@ class RayExecutor(Executor):
             return
         ray = require("ray", extra="ray", purpose="The executor 'ray'")
         with terminable(), _connected(ray, self.address, self.workers):
+            _send_by_value()
             work = [ray.put(run_one)]  # in a list: Ray hands over the reference, each process fetches it once
             token = uuid.uuid4().hex
             remote = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=self.retries)(_run_cell)
@@ -154,6 +156,16 @@ def _one(pool: Pool, cell: Cell) -> CellResult | Lost:
     while True:
         for outcome in pool.poll(_TICK):
             return outcome
+
+
+def _send_by_value() -> None:
+    """Have Ray's own copy of cloudpickle send classes of the user's files by value, as ours was told to."""
+    import cloudpickle
+    from ray import cloudpickle as theirs
+
+    for name in cloudpickle.list_registry_pickle_by_value():
+        if name in sys.modules:
+            theirs.register_pickle_by_value(sys.modules[name])  # type: ignore[no-untyped-call]
 
 
 @contextlib.contextmanager

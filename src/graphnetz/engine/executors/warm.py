@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import json
 import sys
 from collections.abc import Iterable
@@ -19,17 +20,23 @@ from graphnetz.engine.identity.places import is_installed
 _MOST = 32_000  # bytes: less than a pipe holds, so that telling never waits
 
 
-def known() -> frozenset[str]:
-    """Return what this process has imported and generated."""
-    return frozenset(_generated()) | frozenset(sys.modules)
+def known() -> int:
+    """Return how much this process has imported: generated code is imported, too."""
+    return len(sys.modules)
 
 
-def news(before: frozenset[str]) -> bytes:
-    """Return what came since, for the worker."""
+def news(before: int) -> bytes:
+    """Return what came since, for the worker.
+
+    Modules stand in the order in which they came. The old ones are not looked at: counting references to their names
+    would copy thousands of memory pages that a child shares with its worker.
+    """
     names: list[str] = []
     size = 2
-    for name in [*_generated(), *list(sys.modules)]:
-        if name in before or name.endswith(("_propagate", "_edge_updater")):
+    came = list(itertools.islice(reversed(sys.modules), max(len(sys.modules) - before, 0)))[::-1]
+    code = [name for name in came if name.endswith(("_propagate", "_edge_updater"))]
+    for name in [*(_generated() if code else ()), *came]:
+        if name in code:
             continue
         size += len(name) + 4
         if size > _MOST:

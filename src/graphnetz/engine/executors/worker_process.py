@@ -24,6 +24,7 @@ from graphnetz.engine.executors.base import Limits, RunOne
 from graphnetz.engine.executors.channel import BrokenChannelError, Channel
 from graphnetz.engine.executors.outcome import accept, completed, ended, failure, signal_of
 from graphnetz.engine.identity.environment import environment_key
+from graphnetz.graphs.mapped import mapped_bytes
 from graphnetz.records import Cell, CellResult
 
 Load = Callable[[Channel], tuple[RunOne, Limits]]
@@ -41,22 +42,21 @@ def here() -> str:
 
 
 def measured(
-    cell: Cell, run_one: RunOne, *, baseline: float, stops: tuple[type[BaseException], ...] = (), forked: bool = False
+    cell: Cell, run_one: RunOne, *, baseline: float, stops: tuple[type[BaseException], ...] = ()
 ) -> CellResult:
     """Run one cell; anything it raises becomes its result, except ``stops``."""
     fresh = memory.reset_high_water()
-    files = memory.file_pages()
     begin = time.perf_counter()
-    try:
-        result = accept(cell, run_one(cell))
-    except stops:
-        raise
-    except BaseException as error:
-        result = failure(cell, error)
+    with memory.sampled(mapped_bytes() > 0) as highest:
+        try:
+            result = accept(cell, run_one(cell))
+        except stops:
+            raise
+        except BaseException as error:
+            result = failure(cell, error)
     seconds = time.perf_counter() - begin
-    # Pages of libraries are mapped anew by a child that was just forked; they are its worker's, not the cell's.
-    mapped = max(memory.file_pages() - files, 0.0) if forked else 0.0
-    peak = max(memory.high_water() - mapped - baseline, 0.0) if fresh else math.nan
+    peak = highest[0] if highest else memory.high_water() - memory.file_pages() if fresh else math.nan
+    peak = max(peak - baseline, 0.0) if not math.isnan(peak) else peak
     if math.isnan(peak) and math.isnan(result.peak_memory):
         result = dataclasses.replace(result, notes=(*result.notes, NO_PEAK))
     return completed(result, seconds=seconds, peak_memory=peak, environment=here())
@@ -114,7 +114,9 @@ def _loop(channel: Channel, load: Load, *, forks: bool) -> None:
         if forks and runs_apart(run_one, cell):
             _run_apart(channel, cell, run_one, baseline=baseline)
             continue
-        _answer(channel, cell, measured(cell, run_one, baseline=baseline))
+        # Whoever tampers with data or libraries is not trusted with them again: the driver replaces this worker.
+        work = getattr(run_one, "lent", run_one) if forks and is_foreign(run_one, cell) else run_one
+        _answer(channel, cell, measured(cell, work, baseline=baseline))
 
 
 def is_foreign(run_one: RunOne, cell: Cell) -> bool:
@@ -126,9 +128,13 @@ def is_foreign(run_one: RunOne, cell: Cell) -> bool:
 def runs_apart(run_one: RunOne, cell: Cell) -> bool:
     """Whether a forked worker runs a cell in a child of its own.
 
-    A graphics processor belongs to the process that started it: cells on one stay in the worker.
+    A graphics processor belongs to the process that started it: cells on one stay in the worker. So do those of code
+    that can leave nothing behind (``run_one.quiet(cell)``).
     """
-    return cell.protocol.device == "cpu" and is_foreign(run_one, cell)
+    if cell.protocol.device != "cpu" or not is_foreign(run_one, cell):
+        return False
+    quiet = getattr(run_one, "quiet", None)
+    return quiet is None or not quiet(cell)
 
 
 def _answer(channel: Channel, cell: Cell, result: CellResult) -> None:
@@ -171,7 +177,7 @@ def _child(channel: Channel, cell: Cell, run_one: RunOne, told: int, *, worker: 
     try:
         isolation.die_with(worker)
         known = warm.known()
-        _answer(channel, cell, measured(cell, run_one, baseline=memory.resident() - grown, forked=True))
+        _answer(channel, cell, measured(cell, run_one, baseline=memory.resident() - grown))
         os.write(told, warm.news(known))
         code = 0
     finally:

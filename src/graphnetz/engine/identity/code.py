@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib
 import importlib.util
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from graphnetz.engine.identity.described import code_digest, digest_of, home, name_of, plain, portable
 from graphnetz.engine.identity.places import is_loose
 from graphnetz.engine.identity.scan import BUILTINS, Chain, Import, Scan, scan
+from graphnetz.records.digests import sha256
 
 _SKIPPED = {
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__",
@@ -74,7 +74,7 @@ def code_hash(obj: Any) -> str | Unhashable:
     """
     roots = {_top(item) for item in _callables(obj)}
     try:
-        return _Walk(roots - _BY_NAME - (sys.stdlib_module_names - {"__main__"})).digest(obj)
+        return Walk(roots - _BY_NAME - (sys.stdlib_module_names - {"__main__"})).digest(obj)
     except _CannotHashError as error:
         return Unhashable(str(error))
     except RecursionError:
@@ -86,13 +86,15 @@ def users_files(obj: Any) -> frozenset[str]:
 
     Empty for what is built in: nothing that it does is the user's.
     """
-    walk = _Walk(set())
+    walk = Walk(set())
     with contextlib.suppress(_CannotHashError, RecursionError):  # its cells are not resumed anyway
         walk.digest(obj)
     return frozenset(walk.files)
 
 
-class _Walk:
+class Walk:
+    """A way through code and values that makes a hash of what it meets; ``files`` are the user's own on it."""
+
     def __init__(self, roots: set[str]) -> None:
         self.files: set[str] = set()
         self._roots = roots
@@ -102,6 +104,7 @@ class _Walk:
         self._lenient = False
 
     def digest(self, obj: Any) -> str:
+        """Return the hash of one object and of what it leads to."""
         words = plain(obj)
         if words is not None:
             return digest_of("plain", *words[:-1], portable(words[-1], self._homes))
@@ -131,7 +134,7 @@ class _Walk:
                 return
         for kinds, method in _RULES:
             if isinstance(obj, kinds):
-                yield from method(self, obj)
+                yield from getattr(self, method)(obj)
                 return
         yield from self._instance(obj)
 
@@ -150,7 +153,7 @@ class _Walk:
     def _array(self, obj: Any) -> Iterator[str]:
         if obj.dtype.hasobject:
             yield from self._sequence(obj.ravel().tolist())
-        yield from ("array", obj.dtype.str, str(obj.shape), hashlib.sha256(obj.tobytes()).hexdigest())
+        yield from ("array", obj.dtype.str, str(obj.shape), sha256(obj.tobytes()))
 
     def _builtin(self, obj: Any) -> Iterator[str]:
         owner = getattr(obj, "__self__", None)
@@ -163,6 +166,8 @@ class _Walk:
             return
         self._homes |= home(vars(sys.modules.get(obj.__module__, types)))
         yield from (self.digest(base) for base in obj.__bases__)
+        if self._own(type(obj)):  # a metaclass of the user's own
+            yield self.digest(type(obj))
         for name, value in sorted(vars(obj).items()):
             if name in _SKIPPED or isinstance(value, _SLOTS):
                 continue
@@ -171,7 +176,7 @@ class _Walk:
     def _module(self, obj: types.ModuleType) -> Iterator[str]:
         """A module that is passed on: in full where it is the user's own."""
         yield from ("module", obj.__name__)
-        if not _users(obj):
+        if not is_users(obj):
             return
         self._homes |= home(vars(obj))
         for name, value in sorted(vars(obj).items()):
@@ -182,7 +187,7 @@ class _Walk:
         if not self._own(obj):
             yield from ("function", name_of(obj))
             return
-        users, seen = _users(obj), scan(obj.__code__)
+        users, seen = is_users(obj), scan(obj.__code__)
         if users:
             self.files.add(obj.__code__.co_filename)
             self._homes |= home(obj.__globals__)
@@ -297,16 +302,17 @@ class _Walk:
         return top in self._roots or _users_top(top)
 
 
-_RULES: tuple[tuple[Any, Callable[[_Walk, Any], Iterator[str]]], ...] = (
-    (type, _Walk._class),
-    (types.FunctionType, _Walk._function),
-    (types.ModuleType, _Walk._module),
-    (_BUILTIN, _Walk._builtin),
-    (np.ndarray, _Walk._array),
-    ((tuple, list), _Walk._sequence),
-    ((set, frozenset), _Walk._set),
-    ((dict, types.MappingProxyType), _Walk._mapping),
+_RULES: tuple[tuple[Any, str], ...] = (
+    (type, "_class"),
+    (types.FunctionType, "_function"),
+    (types.ModuleType, "_module"),
+    (_BUILTIN, "_builtin"),
+    (np.ndarray, "_array"),
+    ((tuple, list), "_sequence"),
+    ((set, frozenset), "_set"),
+    ((dict, types.MappingProxyType), "_mapping"),
 )
+"""Which method describes which kind of object."""
 
 
 def _callables(obj: Any, depth: int = 0) -> Iterator[Any]:
@@ -362,7 +368,8 @@ def _top(obj: Any) -> str:
     return _first(str(module or ""))
 
 
-def _users(obj: Any) -> bool:
+def is_users(obj: Any) -> bool:
+    """Return whether a module, class or function is the user's own."""
     return _users_top(_top(obj))
 
 

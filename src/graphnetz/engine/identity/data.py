@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import DataError
+from graphnetz.graphs.folder import GraphFolder
 from graphnetz.records import Replication
 
 _PARTS_OF_A_SPLIT = ("train_", "val_", "valid_", "test_")
@@ -80,6 +81,8 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from (type(value).__name__, repr(value))
     elif isinstance(value, np.ndarray):
         yield from _array(value)
+    elif isinstance(value, GraphFolder):  # its header holds the digests of every block
+        yield from ("graph folder", value.digest)
     elif hasattr(value, "layout") and hasattr(value, "detach"):
         yield from _tensor(value)
     elif isinstance(value, Mapping):

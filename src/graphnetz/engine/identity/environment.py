@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from graphnetz.records.digests import sha256
 
 _PACKAGES = ("torch", "torch_geometric", "numpy", "scipy", "numba", "scikit-learn")
 # What can change the last bit of a metric. The rest of `environment` is told, not compared.
@@ -27,7 +28,7 @@ def environment() -> dict[str, Any]:
         "python": ".".join(platform.python_version_tuple()[:2]),
         "python_full": platform.python_version(),
         "packages": {name: _version(name) for name in _PACKAGES},
-        "graphnetz": _version("graphnetz"),
+        "graphnetz": _version("graphnetz-bench"),
         "system": platform.system(),
         "release": platform.release(),
         "machine": platform.machine(),
@@ -46,7 +47,7 @@ def environment_key(values: dict[str, Any] | None = None) -> str:
     """Return a short name of the environment: equal keys promise bit-equal metrics."""
     facts = environment() if values is None else values
     text = json.dumps({name: facts.get(name) for name in _DECISIVE}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return sha256(text.encode())[:12]
 
 
 def _version(name: str) -> str | None:

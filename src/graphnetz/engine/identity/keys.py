@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import uuid
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from graphnetz.engine.store.codec import plain
 from graphnetz.engine.store.schema import KEY_VERSION
 from graphnetz.models import ModelSpec
 from graphnetz.records import Protocol, Task
+from graphnetz.records.digests import sha256
 
 __all__ = ["CellKeys", "Unhashable", "code_hash", "content_key", "fingerprint"]
 
@@ -57,7 +57,13 @@ def content_key(
         "seed": int(seed),
         "extra": plain(dict(extra or {})),
     }
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:40]
+    return sha256(json.dumps(facts, sort_keys=True).encode())[:40]
+
+
+def _facts(spec: ModelSpec) -> tuple[Any, ...]:
+    """What a model is: its code and arguments, and the hash of the file that it was brought in."""
+    facts = (spec.cls, spec.factory, dict(spec.kwargs))
+    return (*facts, spec.source.sha256) if spec.source and spec.source.sha256 else facts
 
 
 class CellKeys:
@@ -66,7 +72,7 @@ class CellKeys:
     Parameters
     ----------
     search
-        Search space as plain values, when hyper-parameters are searched inside the cells.
+        Model -> its search space as plain values, None where nothing is searched inside its cells.
 
     Attributes
     ----------
@@ -76,10 +82,10 @@ class CellKeys:
         One sentence for each thing that has no stable hash: its cells get keys of this run only.
     """
 
-    def __init__(self, search: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, search: Callable[[str], Mapping[str, Any] | None] = lambda _: None) -> None:
         self.fingerprints: dict[str, str] = {}
         self.notes: list[str] = []
-        self._search = {"search": dict(search)} if search else {}
+        self._search = functools.cache(lambda model: {"search": dict(found)} if (found := search(model)) else {})
         self._codes: dict[int, tuple[Any, str]] = {}
         self._protocols: dict[int, tuple[Protocol, dict[str, Any]]] = {}
         self._run = uuid.uuid4().hex
@@ -103,11 +109,11 @@ class CellKeys:
             task_type=task.task_type,
             dataset=data_key,
             model=model,
-            model_hash=self._code(f"Model {model!r}", spec, (spec.cls, spec.factory, dict(spec.kwargs))),
+            model_hash=self._code(f"Model {model!r}", spec, _facts(spec)),
             protocol=self._plain(protocol),
             seed=seed,
             extra={
-                **self._search,
+                **self._search(model),
                 "metric": task.metric or "",
                 "replication": task.replication or "",
                 "after_split": "" if hook is None else self._code(f"after_split of task {task.name!r}", hook, hook),
@@ -141,7 +147,7 @@ class CellKeys:
         if isinstance(described, Unhashable):
             return self._only_now(f"The loader of task {task.name!r}", described.reason)
         checksum = dict(task.card.checksum) if task.card is not None else {}
-        return hashlib.sha256(json.dumps([described, checksum], sort_keys=True).encode()).hexdigest()[:40]
+        return sha256(json.dumps([described, checksum], sort_keys=True).encode())[:40]
 
     def _only_now(self, what: str, reason: str) -> str:
         note = f"{what} has no stable hash: {reason.rstrip('.')}. Its cells belong to this run and cannot be resumed."

@@ -6,6 +6,7 @@ its audit hooks of every file that is opened), kept with the cell, and compared 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -19,18 +20,28 @@ from types import FrameType
 from typing import Any
 
 from graphnetz.engine.identity.places import is_installed, is_standard
+from graphnetz.records.digests import sha256
 
 ABSENT = "absent"
 UNSEEN = "?"
 """Hash of what cannot be compared: a cell that read it is always trained again."""
 
-_FILE, _VARIABLE, _OTHER = "file ", "variable ", "other "
+_CARRIED = "_graphnetz_reads"
+_FILE, _FOLDER, _PLACE, _VARIABLE, _OTHER = "file ", "folder ", "place ", "variable ", "other "
+_NOUNS = {
+    _FILE: "the file", _FOLDER: "the content of the folder", _PLACE: "the file or folder",
+    _VARIABLE: "the environment variable",
+}  # fmt: skip
 _WHOLE_ENVIRONMENT = f"{_OTHER}the whole environment"
 _SYSTEM = tuple(f"{os.sep}{name}{os.sep}" for name in ("proc", "sys", "dev"))
 _CODE = (".py", ".pyc", ".so", ".pyd")
 _PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn"}
 _OPENS = {"open", "sqlite3.connect", "ctypes.dlopen"}
-_EVENTS = _OPENS | _PROGRAMS | {"socket.connect"}
+_LISTS = {"os.listdir", "os.scandir"}
+_EVENTS = _OPENS | _PROGRAMS | _LISTS | {"socket.connect", "os.mkdir"}
+_PATHS = ("genericpath.py", "<frozen genericpath>", "posixpath.py", "<frozen posixpath>", "ntpath.py", "glob.py",
+          "pathlib.py", f"pathlib{os.sep}_local.py", f"pathlib{os.sep}__init__.py", "fnmatch.py")  # fmt: skip
+"""Code between a user and the file system that only passes questions on."""
 
 
 class _Watch:
@@ -64,20 +75,33 @@ def watched(root: str = "", *, fresh: bool = False) -> Iterator[None]:
     if not _WATCH.hooked:
         sys.addaudithook(_hear)
         _WATCH.hooked = True
-    before = (_WATCH.root, _WATCH.outermost, type(os.environ))
+    before = (_WATCH.root, _WATCH.outermost)
     if fresh:
         _WATCH.written.clear()
         _WATCH.read.clear()
     _WATCH.root = os.path.realpath(root) + os.sep if root else ""
     _WATCH.outermost = sys._getframe(2)
-    os.environ.__class__ = _noting(before[2])
     _WATCH.depth += 1
     try:
-        with _torch_tells():
+        with _environment_tells(), _torch_tells(), _stat_tells(), _safetensors_tells():
             yield
     finally:
         _WATCH.depth -= 1
-        _WATCH.root, _WATCH.outermost, os.environ.__class__ = before
+        _WATCH.root, _WATCH.outermost = before
+
+
+@contextmanager
+def _environment_tells() -> Iterator[None]:
+    """Hear of variables that are looked up, as text and as bytes (which not every system has)."""
+    views: list[Any] = [view for view in (os.environ, getattr(os, "environb", None)) if view is not None]
+    before: list[type] = [type(view) for view in views]
+    for view, kind in zip(views, before, strict=True):
+        view.__class__ = _noting(kind)
+    try:
+        yield
+    finally:
+        for view, kind in zip(views, before, strict=True):
+            view.__class__ = kind
 
 
 @contextmanager
@@ -105,6 +129,47 @@ def _torch_tells() -> Iterator[None]:
         kind.__init__ = before
 
 
+@contextmanager
+def _stat_tells() -> Iterator[None]:
+    """Hear of questions whether a file is there and how large it is, of which Python tells no audit hook."""
+    before = os.stat
+    if getattr(before, "_graphnetz_notes", False):
+        yield
+        return
+
+    @functools.wraps(before)
+    def noted(path: Any, *more: Any, **options: Any) -> os.stat_result:
+        _quietly(_asked, path)
+        return before(path, *more, **options)
+
+    noted._graphnetz_notes = True  # type: ignore[attr-defined]
+    os.stat = noted
+    try:
+        yield
+    finally:
+        os.stat = before
+
+
+@contextmanager
+def _safetensors_tells() -> Iterator[None]:
+    """Hear of the files that ``safetensors.torch.load_file`` reads without Python's help."""
+    module = sys.modules.get("safetensors.torch")
+    before = getattr(module, "safe_open", None)
+    if before is None:
+        yield
+        return
+
+    def noted(path: Any, *more: Any, **options: Any) -> Any:
+        with open(path, "rb"):  # which Python tells of
+            return before(path, *more, **options)
+
+    module.safe_open = noted  # type: ignore[union-attr]
+    try:
+        yield
+    finally:
+        module.safe_open = before  # type: ignore[union-attr]
+
+
 def seen(files: Set[str]) -> dict[str, str]:
     """Return what code in ``files`` has read in this process so far, by label, with a hash.
 
@@ -112,6 +177,18 @@ def seen(files: Set[str]) -> dict[str, str]:
     """
     found = {label: value for label, (value, by) in sorted(_WATCH.found.items()) if by & files}
     return {_from_here(label): value for label, value in found.items() if label not in _WATCH.written}
+
+
+def note_reads(error: BaseException, reads: Mapping[str, str]) -> None:
+    """Let an exception carry what its cell had read: a missing file that is there later is a reason to train again."""
+    with contextlib.suppress(AttributeError, TypeError):  # a class of the user's own may refuse attributes
+        setattr(error, _CARRIED, dict(reads))
+
+
+def reads_of(error: BaseException) -> dict[str, str]:
+    """Return what `note_reads` gave an exception."""
+    found = getattr(error, _CARRIED, None)
+    return found if isinstance(found, dict) else {}
 
 
 def stale(reads: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -126,7 +203,7 @@ def stale(reads: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 
 def _reason(label: str, before: str, now: Any) -> str:
-    for prefix, noun in ((_FILE, "the file"), (_VARIABLE, "the environment variable")):
+    for prefix, noun in _NOUNS.items():
         if label.startswith(prefix):
             name = f"{noun} {label.removeprefix(prefix)!r}"
             if before == UNSEEN:
@@ -136,8 +213,9 @@ def _reason(label: str, before: str, now: Any) -> str:
 
 
 def _now(label: str) -> str:
-    if label.startswith(_FILE):
-        return _file_hash(label.removeprefix(_FILE))
+    for prefix, state in ((_FILE, _file_hash), (_FOLDER, _names_hash), (_PLACE, _place_state)):
+        if label.startswith(prefix):
+            return state(label.removeprefix(prefix))
     if label.startswith(_VARIABLE):
         return _text_hash(os.environ.get(label.removeprefix(_VARIABLE)))
     return UNSEEN
@@ -152,6 +230,10 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     try:
         if event in _OPENS:
             _opened(arguments, frames)
+        elif event in _LISTS:
+            _looked(_FOLDER, "." if arguments[0] is None else arguments[0], frames)
+        elif event == "os.mkdir":
+            _writes(_FILE + os.path.realpath(os.fsdecode(arguments[0])))
         elif _called_by_user(frames, through=is_standard):
             what = "another program" if event in _PROGRAMS else "the network"
             _keep(f"{_OTHER}{what}", UNSEEN, frames)
@@ -159,6 +241,34 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
         _keep(f"{_OTHER}something that could not be recorded", UNSEEN, frames)
     finally:
         _WATCH.busy.on = False
+
+
+def _quietly(act: Callable[[Any, list[str]], None], argument: Any) -> None:
+    """Note something outside the audit hook; whatever fails, the model is not disturbed."""
+    if not _WATCH.depth or getattr(_WATCH.busy, "on", False):
+        return
+    _WATCH.busy.on = True
+    try:
+        with contextlib.suppress(Exception):
+            act(argument, list(_frames(sys._getframe(2))))
+    finally:
+        _WATCH.busy.on = False
+
+
+def _asked(path: Any, frames: list[str]) -> None:
+    _looked(_PLACE, path, frames)
+
+
+def _looked(prefix: str, path: Any, frames: list[str]) -> None:
+    """Keep the state of a place that the user's own code asks about, unless it has made it itself."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return
+    if not _called_by_user(frames, through=lambda file: file.endswith(_PATHS)):
+        return
+    place = os.path.realpath(os.fsdecode(path))
+    own = any(f"{_FILE}{way}" in _WATCH.written for way in (place, *map(str, Path(place).parents)))
+    if not own and not _is_known(place, frames):
+        _keep(prefix + place, _now(prefix + place), frames)
 
 
 def _opened(arguments: tuple[Any, ...], frames: list[str]) -> None:
@@ -222,15 +332,21 @@ def _called_by_user(frames: Iterable[str], *, through: Callable[[str], bool]) ->
 
 
 def _noted(name: str | None) -> None:
-    through = ("os.py", "_collections_abc.py", "<frozen os>", "<frozen _collections_abc>")
+    through = ("os.py", "_collections_abc.py", "<frozen os>", "<frozen _collections_abc>", *_PATHS)
     frames = list(_frames(sys._getframe(2)))
     if not _called_by_user(frames, through=lambda file: file.endswith(through)):
         return
     if name is None:
         _keep(_WHOLE_ENVIRONMENT, UNSEEN, frames)
-    elif _WHOLE_ENVIRONMENT not in _WATCH.found and not name.endswith("_NUM_THREADS"):  # which the workers set
+    elif not _has_read_all(frames) and not name.endswith("_NUM_THREADS"):  # which the workers set
         value = os.environ._data.get(os.environ.encodekey(name))  # type: ignore[attr-defined]
         _keep(_VARIABLE + name, _text_hash(None if value is None else os.environ.decodevalue(value)), frames)
+
+
+def _has_read_all(frames: Iterable[str]) -> bool:
+    """Whether the code that asks has read the whole environment; that other models have says nothing of it."""
+    _, by = _WATCH.found.get(_WHOLE_ENVIRONMENT, ("", frozenset()))
+    return by.issuperset(filter(_is_users_file, frames))
 
 
 @functools.cache
@@ -243,8 +359,8 @@ def _noting(kind: type) -> type:
         _graphnetz_notes = True
 
         def __getitem__(self, key: Any) -> Any:
-            if isinstance(key, str):
-                _noted(key)
+            if isinstance(key, str | bytes):
+                _noted(os.fsdecode(key))
             return super().__getitem__(key)
 
         def __iter__(self) -> Any:
@@ -256,8 +372,28 @@ def _noting(kind: type) -> type:
 
 def _from_here(label: str) -> str:
     """Name a file from the working folder where it is inside, so that a project can be moved."""
-    here = _FILE + str(Path.cwd().resolve()) + os.sep
-    return _FILE + label.removeprefix(here) if label.startswith(here) else label
+    for prefix in (_FILE, _FOLDER, _PLACE):
+        here = prefix + str(Path.cwd().resolve()) + os.sep
+        if label.startswith(here):
+            return prefix + label.removeprefix(here)
+    return label
+
+
+def _names_hash(path: str) -> str:
+    """Hash of the names in a folder; compiled code comes and goes."""
+    try:
+        return _text_hash("\0".join(sorted(one.name for one in Path(path).iterdir() if one.name != "__pycache__")))
+    except OSError:
+        return ABSENT
+
+
+def _place_state(path: str) -> str:
+    """Whether a place is a file, and of which size, a folder, or nothing."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return ABSENT
+    return _text_hash(f"file of {found.st_size}" if stat.S_ISREG(found.st_mode) else "folder")
 
 
 def _file_hash(path: str) -> str:
@@ -281,4 +417,4 @@ def _content(path: str, *_: int) -> str:
 
 
 def _text_hash(text: str | None) -> str:
-    return ABSENT if text is None else hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return ABSENT if text is None else sha256(text.encode("utf-8", "surrogateescape"))[:32]

@@ -267,7 +267,7 @@ class Store:
 
     def recover(self) -> int:
         """Give back the cells of owners that died on this machine or let their lease run out."""
-        rows = self._read("SELECT owner, MAX(lease) FROM cells WHERE owner IS NOT NULL GROUP BY owner")
+        rows = self._read("SELECT owner, MAX(IFNULL(lease, 0)) FROM cells WHERE owner IS NOT NULL GROUP BY owner")
         now = time.time()
         return sum(self.release(owner) for owner, lease in rows if lease < now or owner_is_dead(owner))
 
@@ -404,7 +404,16 @@ class Store:
 
     def running(self) -> list[tuple[str, str, int, str, float]]:
         """Return task, model, seed, owner and lease of the cells in work."""
-        return self._read("SELECT task, model, seed, owner, lease FROM cells WHERE owner IS NOT NULL ORDER BY position")
+        return self._read(
+            "SELECT task, model, seed, owner, IFNULL(lease, 0) FROM cells WHERE owner IS NOT NULL ORDER BY position"
+        )
+
+    def latest(self, most: int) -> list[tuple[str, str, int, str, float | None, str]]:
+        """Return task, model, seed, status, value and error of the cells that finished last, the last one first."""
+        columns = "task, model, seed, status, value, COALESCE(error, '')"
+        return self._read(
+            f"SELECT {columns} FROM cells WHERE finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT {int(most)}"  # noqa: S608
+        )
 
     def durations(self) -> dict[tuple[str, str], tuple[int, float, float]]:
         """Return for each (task, model) the finished cells, their mean seconds and largest peak memory."""

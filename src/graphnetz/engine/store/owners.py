@@ -60,10 +60,17 @@ def is_stopped(pid: int) -> bool:
         return False
 
 
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace")
+    except RuntimeError as error:  # "can't allocate read lock"
+        raise MemoryError(str(error)) from error
+
+
 def _machine() -> str:
     # Containers share the boot id but not process numbers, hence the namespace.
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot = _text("/proc/sys/kernel/random/boot_id").strip()
         space = Path("/proc/self/ns/pid").readlink()
         return f"{boot}/{space}"
     except OSError:
@@ -72,7 +79,7 @@ def _machine() -> str:
 
 def _started(pid: int) -> str | None:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        stat = _text(f"/proc/{pid}/stat")
     except OSError:
         return None
     fields = stat.rpartition(")")[2].split()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from graphnetz.engine.store.codec import (
     unpack_predictions,
 )
 from graphnetz.records import CellResult, Predictions, Protocol
+from graphnetz.records.digests import sha256
 
 RESULT_COLUMNS = (
     "key", "task", "model", "seed", "status", "metric", "value", "greater_is_better", "metrics", "epochs",
@@ -33,7 +33,7 @@ ASSIGNMENTS = ", ".join(f"{name} = ?" for name in SETTABLE)
 def protocol_row(protocol: Protocol) -> tuple[str, str]:
     """Return the hash and the text of a protocol; many cells share one."""
     body = dump_json(protocol.as_dict())
-    return hashlib.sha256(body.encode()).hexdigest()[:16], body
+    return sha256(body.encode())[:16], body
 
 
 def protocol_from_body(body: str) -> Protocol:

@@ -6,7 +6,6 @@ every cell that ends, however many there are, and do not depend on the order in 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -23,7 +22,7 @@ from graphnetz.engine.store.rows import (
     trace_and_reads,
 )
 from graphnetz.records import CellResult, Protocol, Status
-from graphnetz.records.digests import LENGTH, cell_digest, digest_of
+from graphnetz.records.digests import LENGTH, cell_digest, digest_of, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +43,7 @@ _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
 def blob_digest(blob: bytes | None) -> str | None:
     """Return the digest of a compressed value; None of nothing."""
-    return None if blob is None else hashlib.sha256(blob).hexdigest()[:LENGTH]
+    return None if blob is None else sha256(blob)[:LENGTH]
 
 
 def planned(db: sqlite3.Connection, rows: Iterable[Sequence[Any]]) -> None:
@@ -208,7 +207,7 @@ def _protocol(db: sqlite3.Connection, name: str) -> Protocol:
 
 
 def _row_digest(row: Sequence[Any]) -> str:
-    return hashlib.sha256(_ENCODE(list(row)).encode()).hexdigest()
+    return sha256(_ENCODE(list(row)).encode())
 
 
 def _count(total: list[int], digest: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphnetz.papers.glemos.readers import Collection, glemos_testbeds, read_glemos, read_metagl
+from graphnetz.papers.glemos.readers import Collection, glemos_places, glemos_testbeds, read_glemos, read_metagl
 from graphnetz.selection.bench import COLLECTIONS, Beds, standard_beds
 from graphnetz.selection.testbeds import cross_task
 
@@ -29,19 +29,21 @@ def glemos_beds(folder: Path, feature_sets: Sequence[str] = ()) -> Beds | None:
     """Return every published testbed of GLEMOS with some feature sets, all four unless told otherwise."""
     if not folder.is_dir():
         return None
-    archive = next((p for p in (folder / "testbeds.tar.xz", folder / "testbeds") if p.exists()), folder)
+    archive, metafeats = glemos_places(folder)
     beds: Beds = {}
     for features in feature_sets or FEATURE_SETS:
         label = _PAPER_NAMES.get(features, features)
         sides: dict[str, Collection] = {}
         for theirs, task in _TASKS.items():
-            made = read_glemos(archive, folder / "metafeats.npz", task=theirs, features=features)
+            made = read_glemos(archive, metafeats, task=theirs, features=features)
             for name, bed in glemos_testbeds(made, archive, task=theirs).items():
-                beds.setdefault((task, name), {})[label] = bed
+                beds.setdefault((task, name), {})[label] = replace(bed, published="glemos")
             sides[task] = made
         for source, target in (("node_cls", "link_pred"), ("link_pred", "node_cls")):
             a, b = sides[source], sides[target]
             bed = cross_task((a.P, a.M, a.models), (b.P, b.M, b.models), test_domains=b.domains)
             note = "not comparable: 10 % masked, unidentified EGC columns left out"
-            beds.setdefault((f"{source} to {target}", "cross task"), {})[label] = replace(bed, note=note)
+            beds.setdefault((f"{source} to {target}", "cross task"), {})[label] = replace(
+                bed, note=note, published="glemos"
+            )
     return beds

@@ -21,7 +21,7 @@ from graphnetz.selection.testbeds import Fold, Testbed
 
 FloatArray = npt.NDArray[np.float64]
 
-_METAGL_SHA256 = "6b5c28e7529e020e28dddae898a1efe498567854e17d2ab50a2f237d84d49960"
+METAGL_SHA256 = "6b5c28e7529e020e28dddae898a1efe498567854e17d2ab50a2f237d84d49960"
 _MASKED = "not comparable: 10 % masked"
 _SETS = {"regular": "m_regular", "graphlets": "m_graphlets_complex", "compact": "m_compact"}
 
@@ -59,7 +59,7 @@ def read_metagl(path: str | Path) -> Collection:
 
 
 def _metagl_models(content: bytes) -> tuple[str, ...] | None:
-    if hashlib.sha256(content).hexdigest() != _METAGL_SHA256:
+    if hashlib.sha256(content).hexdigest() != METAGL_SHA256:
         return None
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         stream = io.BytesIO(archive.read("models.npy"))
@@ -74,6 +74,15 @@ def _model_name(item: Any) -> str:
     if not isinstance(item, Mapping):
         return str(item)
     return "-".join(f"{key}={value}" for key, value in item.items())
+
+
+def glemos_places(folder: Path) -> tuple[Path, Path]:
+    """Where a folder holds the testbeds and the meta-features: in files of their own, or both in the archive."""
+    archive = folder / "glemos.tar.gz"
+    listed = (folder / "testbeds.tar.xz", folder / "testbeds", archive, folder)
+    testbeds = next(path for path in listed if path.exists())
+    features = folder / "metafeats.npz"
+    return testbeds, features if features.exists() or not archive.exists() else archive
 
 
 def read_glemos(
@@ -143,10 +152,17 @@ def _columns(names: list[str], width: int) -> tuple[str, ...]:
 
 
 def _metafeats(path: Path, graphs: tuple[str, ...], features: str) -> FloatArray:
-    with np.load(io.BytesIO(_content(path)), allow_pickle=False) as data:
-        row = {str(name): position for position, name in enumerate(data["graphs"])}
-        blocks = [data[_SETS[part]] for part in features.split("+")]
-    table = np.concatenate(blocks, axis=1)
+    if path.suffix == ".npz":
+        with np.load(io.BytesIO(_content(path)), allow_pickle=False) as data:
+            row = {str(name): position for position, name in enumerate(data["graphs"])}
+            blocks = [data[_SETS[part]] for part in features.split("+")]
+        table = np.concatenate(blocks, axis=1)
+    else:  # the published archive holds a file per graph and set
+        source, parts = _Tree(path, "metafeats/"), [_SETS[part] for part in features.split("+")]
+        held = [name for name in graphs if all(source.holds(f"{name}/{part}.npy") for part in parts)]
+        row = {name: position for position, name in enumerate(held)}
+        listed = [np.concatenate([source.array(f"{name}/{part}.npy").ravel() for part in parts]) for name in held]
+        table = np.array(listed).reshape(len(held), -1)
     missing = [name for name in graphs if name not in row]
     if missing:
         raise DataError(f"{path.name!r} has no meta-features for {len(missing)} graphs, the first is {missing[0]!r}.")
@@ -165,7 +181,7 @@ def _content(path: Path) -> bytes:
 class _Tree:
     """Files of a folder or tar archive by their relative path; nothing is unpacked to disk."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, under: str = "testbeds/") -> None:
         self._path = path
         self._files: dict[str, bytes] = {}
         if path.is_dir():
@@ -173,9 +189,10 @@ class _Tree:
         try:
             with tarfile.open(path) as archive:
                 for member in archive:
-                    stream = archive.extractfile(member) if member.isfile() else None
+                    wanted = member.isfile() and (under in member.name or under == "testbeds/")
+                    stream = archive.extractfile(member) if wanted else None
                     if stream is not None:
-                        self._files[_tail(member.name)] = stream.read()
+                        self._files[member.name.partition(under)[2] or member.name] = stream.read()
         except (OSError, tarfile.TarError) as error:
             raise DataError(f"{str(path)!r} is neither a folder nor a tar file of testbeds ({error}).") from error
 
@@ -189,6 +206,9 @@ class _Tree:
             raise DataError(
                 f"{str(self._path)!r} holds no {name!r}. Give the folder or archive of the testbeds."
             ) from None
+
+    def holds(self, name: str) -> bool:
+        return name in self._files
 
     def array(self, name: str) -> FloatArray:
         return np.asarray(np.load(io.BytesIO(self.read(name)), allow_pickle=False), dtype=np.float64)
@@ -205,10 +225,6 @@ class _Tree:
         if not out:
             raise DataError(f"{str(self._path)!r} holds no splits under {base!r}.")
         return tuple(out)
-
-
-def _tail(name: str) -> str:
-    return name.partition("testbeds/")[2] or name
 
 
 def _index(raw: bytes) -> npt.NDArray[np.int64]:

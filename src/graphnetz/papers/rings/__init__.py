@@ -1,19 +1,7 @@
 """RINGS (Coupette, Wayland, Simons and Rieck, ICML 2025): what the paper printed, beside ours."""
 
-from graphnetz.papers.rings.tables import (
-    JUDGEMENTS,
-    compare_judgement,
-    compare_paper,
-    paper_name,
-    published_judgements,
-    published_scores,
-)
+from __future__ import annotations
 
-__all__ = [
-    "JUDGEMENTS",
-    "compare_judgement",
-    "compare_paper",
-    "paper_name",
-    "published_judgements",
-    "published_scores",
-]
+from graphnetz._core.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

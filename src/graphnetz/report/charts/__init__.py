@@ -1,19 +1,20 @@
 """Charts of the page: plain SVG, readable without script, coloured by the page's style sheet."""
 
-from graphnetz.report.charts.components import components_chart
+from graphnetz.report.charts.base import icon, symbols
+from graphnetz.report.charts.components import components_bar
 from graphnetz.report.charts.cost import cost_chart
 from graphnetz.report.charts.critical import critical_chart
-from graphnetz.report.charts.curves import curves_chart
-from graphnetz.report.charts.dots import dots_chart
-from graphnetz.report.charts.forest import forest_chart
-from graphnetz.report.charts.places import places_chart
+from graphnetz.report.charts.curves import curves_panel
+from graphnetz.report.charts.rows import forest_rows, lost, places_rows
 
 __all__ = [
-    "components_chart",
+    "components_bar",
     "cost_chart",
     "critical_chart",
-    "curves_chart",
-    "dots_chart",
-    "forest_chart",
-    "places_chart",
+    "curves_panel",
+    "forest_rows",
+    "icon",
+    "lost",
+    "places_rows",
+    "symbols",
 ]

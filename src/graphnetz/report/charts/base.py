@@ -4,36 +4,76 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from markupsafe import Markup
 from markupsafe import escape as html
 
 from graphnetz.report import escape
+from graphnetz.report.colours import MARKERS, look_of
 
-N_COLOURS = 11
-"""Colours in the style sheet (``.c0`` to ``.c10``), in the order of `graphnetz.report.style.palette`."""
-
-_SHAPES = (
-    '<circle cx="{x}" cy="{y}" r="4"/>',
-    '<path d="M{x} {y}m-3.6-3.6h7.2v7.2h-7.2z"/>',
-    '<path d="M{x} {y}m0-5l5 5-5 5-5-5z"/>',
-    '<path d="M{x} {y}m0-4.8l4.6 8.4h-9.2z"/>',
-    '<path d="M{x} {y}m0 4.8l4.6-8.4h-9.2z"/>',
-    '<path d="M{x} {y}m-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z"/>',
-    '<path d="M{x} {y}m-4.8 0l8.4-4.6v9.2z"/>',
-    '<path d="M{x} {y}m4.8 0l-8.4-4.6v9.2z"/>',
-)
+_SHAPES = {
+    "circle": "M{x} {y}m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "square": "M{x} {y}m-3.6-3.6h7.2v7.2h-7.2z",
+    "diamond": "M{x} {y}m0-5l5 5-5 5-5-5z",
+    "up": "M{x} {y}m0-4.8l4.6 8.4h-9.2z",
+    "down": "M{x} {y}m0 4.8l4.6-8.4h-9.2z",
+    "plus": "M{x} {y}m-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
+    "left": "M{x} {y}m-4.8 0l8.4-4.6v9.2z",
+    "right": "M{x} {y}m4.8 0l-8.4-4.6v9.2z",
+}
+"""Outlines of `graphnetz.report.colours.MARKERS` around a point."""
 
 
 def look(index: int) -> tuple[str, str]:
     """Return the style class and the marker of model ``index``: never colour alone."""
-    turn = index // N_COLOURS
-    return f"c{index % N_COLOURS}", _SHAPES[(index + 2 * turn) % len(_SHAPES)]
+    colour, marker = look_of(index)
+    return f"c{colour}", f'<path d="{_SHAPES[MARKERS[marker]]}"/>'
+
+
+def symbol(index: int) -> str:
+    """Name of the marker of model ``index`` in `symbols`."""
+    return f"m{look_of(index)[1]}"
+
+
+def symbols() -> Markup:
+    """Every marker once, for charts that point to it."""
+    shapes = "".join(f'<path id="m{i}" d="{_SHAPES[name].format(x=0, y=0)}"/>' for i, name in enumerate(MARKERS))
+    return Markup(f'<svg class="defs" width="0" height="0" aria-hidden="true"><defs>{shapes}</defs></svg>')  # noqa: S704
+
+
+def icon(index: int) -> Markup:
+    """The marker of model ``index`` beside its name."""
+    colour, _ = look(index)
+    use = f'<use href="#{symbol(index)}" x="6" y="6"/>'
+    return Markup(f'<svg class="icon {colour}" width="12" height="12" aria-hidden="true">{use}</svg>')  # noqa: S704
 
 
 def px(value: float) -> str:
     """A coordinate with one digit: enough for a screen, and the same text everywhere."""
     return f"{value:.1f}".removesuffix(".0")
+
+
+def trail(points: Sequence[tuple[float, float]]) -> str:
+    """Return a path through ``points`` in steps of tenths of a pixel: a third shorter than one of places.
+
+    Examples
+    --------
+    >>> trail([(50, 10), (53.5, 9), (57, 9.25)])
+    'M50 10l3.5-1 3.5.2'
+    """
+    at = [(round(10 * x), round(10 * y)) for x, y in points]
+    steps = [_tenths(b - a) for one, two in pairwise(at) for a, b in zip(one, two, strict=True)]
+    start = " ".join(map(_tenths, at[0]))
+    return f"M{start}l" + "".join(
+        step if i == 0 or step.startswith("-") or (step.startswith(".") and "." in steps[i - 1]) else f" {step}"
+        for i, step in enumerate(steps)
+    )
+
+
+def _tenths(value: int) -> str:
+    text = px(value / 10)
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
 class Canvas:
@@ -62,18 +102,11 @@ class Canvas:
         kind = f' class="{style}"' if style else ""
         self._parts.append(f'<text{kind} x="{px(x)}" y="{px(y)}" text-anchor="{anchor}">{html(short)}{title}</text>')
 
-    def mark(
-        self, index: int, x: float, y: float, tip: str, *,
-        span: tuple[float, float] | None = None, style: str = "", shape: str = "",
-    ) -> None:  # fmt: skip
-        """Draw the marker of model ``index`` with its words, and a horizontal interval when given."""
-        colour, own = look(index)
-        kind = f"m {colour} s{index} {style}".rstrip()
-        whisker = f'<path class="bar" d="M{px(span[0])} {px(y)}H{px(span[1])}"/>' if span else ""
-        self._parts.append(
-            f'<g class="{kind}"><title>{html(escape.clean(tip))}</title>{whisker}'
-            f"{(shape or own).format(x=px(x), y=px(y))}</g>"
-        )
+    def mark(self, index: int, x: float, y: float, tip: str) -> None:
+        """Draw the marker of model ``index`` with its words; `symbols` must stand on the same page."""
+        kind = f"m c{look_of(index)[0]} s{index}"
+        use = f'<use href="#{symbol(index)}" x="{px(x)}" y="{px(y)}"/>'
+        self._parts.append(f'<g class="{kind}"><title>{html(escape.clean(tip))}</title>{use}</g>')
 
     def svg(self) -> Markup:
         """Return the drawing; it scales with the page and says what it shows."""
@@ -145,7 +178,7 @@ def legend(models: Sequence[str], shown: Iterable[int]) -> Markup:
         full, short = escape.clean(models[i]), escape.shorten(models[i], 28)
         title = f' title="{html(full)}"' if short != full else ""
         items.append(
-            f'<li data-s="{i}"{title}><svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">'
+            f'<li data-m="{i}"{title}><svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">'
             f'<g class="{colour}">{shape.format(x=7, y=7)}</g></svg><bdi>{html(short)}</bdi></li>'
         )
     return Markup(f'<ul class="legend">{"".join(items)}</ul>')  # noqa: S704

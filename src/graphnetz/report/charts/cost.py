@@ -15,7 +15,7 @@ def cost_chart(grid: Grid, seconds: Mapping[tuple[str, str], float]) -> Markup |
     """Draw mean score against mean seconds of a cell; ``seconds[task, model]``."""
     panels = []
     shown: set[int] = set()
-    for row in grid.rows:
+    for t, row in enumerate(grid.rows):
         at = [
             i
             for i, model in enumerate(grid.models)
@@ -23,7 +23,7 @@ def cost_chart(grid: Grid, seconds: Mapping[tuple[str, str], float]) -> Markup |
         ]
         if at:
             shown |= set(at)
-            panels.append(_panel(row, grid.models, at, seconds))
+            panels.append(Markup('<div data-t="{}">{}</div>').format(t, _panel(row, grid.models, at, seconds)))
     if not panels:
         return None
     head = legend(grid.models, sorted(shown))

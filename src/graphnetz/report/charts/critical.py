@@ -55,6 +55,7 @@ def paint(canvas: Surface, ranks: RankView) -> None:
     """Paint axis, ruler, cliques and names."""
     k = len(ranks.models)
     lines, under, scale = math.ceil(k / 2), _under(ranks), Scale(1, k, LEFT, RIGHT)
+    name_at = 38 if max(ranks.mean_ranks) < 10 else 48  # ranks of two digits take more room
     _axis(canvas, scale, k)
     _ruler(canvas, scale, ranks)
     for spans, level in clique_levels(ranks):
@@ -71,7 +72,7 @@ def paint(canvas: Surface, ranks: RankView) -> None:
         canvas.line(scale(rank), y, edge, y, "lead")
         # Rank and name are two texts: a name in another direction of writing must not carry the number with it.
         canvas.text(edge + (-6 if left else 6), y + 4, f"{rank:.2f}", anchor=anchor)
-        canvas.text(edge + (-38 if left else 38), y + 4, model, anchor=anchor, width=20)
+        canvas.text(edge + (-name_at if left else name_at), y + 4, model, anchor=anchor, width=20)
         canvas.mark(0, scale(rank), AXIS, f"{model} · mean rank {rank:.2f} over {ranks.n_tasks} tasks")
     canvas.text(WIDTH / 2, height(ranks) - 6, _footer(ranks), anchor="middle", style="tick", width=200)
 
@@ -100,7 +101,9 @@ def _ruler(canvas: Surface, scale: Scale, ranks: RankView) -> None:
 
 
 def _footer(ranks: RankView) -> str:
-    shape = f"{len(ranks.models)} models, {ranks.n_tasks} tasks, α = {ranks.alpha:g}"
+    there = len(ranks.models)
+    of = f" of {there + ranks.n_left_out}" if ranks.n_left_out else ""
+    shape = f"{there}{of} models, {ranks.n_tasks} tasks, α = {ranks.alpha:g}"
     test = f"{ranks.test} p = {p_value(ranks.p)}"
     if ranks.rejected:
         return f"{test}: ranks differ · bars join models within the Nemenyi difference · {shape}"

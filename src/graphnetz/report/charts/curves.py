@@ -10,29 +10,26 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from graphnetz.records.views import Curve, CurvePanel, number
-from graphnetz.report.charts.base import Panel, Scale, frame, legend, look, padded, px
+from graphnetz.report.charts.base import Panel, Scale, frame, legend, look, padded, trail
 
-POINTS = 12
+POINTS = 6
 """Marks per curve that can be pointed at."""
-VERTICES = 160
-"""Vertices per curve: more than a panel has pixels for."""
+VERTICES, EDGES = 80, 40
+"""Vertices of a curve and of each edge of its band: a panel is 280 pixels wide, and a page holds hundreds of curves."""
 
 
-def curves_chart(panels: Sequence[CurvePanel], models: Sequence[str]) -> Markup | None:
-    """Draw mean and band over epochs, one panel per task."""
-    if not panels:
-        return None
+def curves_panel(panel: CurvePanel, models: Sequence[str]) -> Markup:
+    """Draw mean and band over epochs of one task."""
     place = {model: i for i, model in enumerate(models)}
-    shown = sorted({place[curve.model] for panel in panels for curve in panel.curves})
-    drawn = [_panel(panel, place) for panel in panels]
-    return frame(drawn, label="Learning curves", head=legend(models, shown), style="multiples")
+    shown = sorted(place[curve.model] for curve in panel.curves)
+    return frame([_panel(panel, place)], label=f"Learning curves on {panel.task}", head=legend(models, shown))
 
 
 def _panel(panel: CurvePanel, place: dict[str, int]) -> Markup:
     xs = [float(v) for c in panel.curves for v in (c.x[0], c.x[-1])]
     ys = [float(v) for c in panel.curves for part in (c.mean, c.low, c.high) for v in part]
     words = f"Learning curves on {panel.task}: {panel.label} by epoch."
-    canvas = Panel(panel.task, (min(xs), max(xs)), padded(ys), label=words, foot=f"epoch · {panel.label}")
+    canvas = Panel("", (min(xs), max(xs)), padded(ys), label=words, foot=f"epoch · {panel.label}")
     for curve in panel.curves:
         _curve(canvas, curve, place[curve.model])
     return canvas.svg()
@@ -42,16 +39,14 @@ def _curve(canvas: Panel, curve: Curve, index: int) -> None:
     across, up = canvas.across, canvas.up
     colour, _ = look(index)
     keep = _spread(len(curve.x), VERTICES)
-    banded = [i for i in keep if math.isfinite(curve.low[i]) and math.isfinite(curve.high[i])]
+    edges = _spread(len(curve.x), EDGES)
+    banded = [i for i in edges if math.isfinite(curve.low[i]) and math.isfinite(curve.high[i])]
     if len(banded) > 1:
-        edge = [
-            *_points(curve.x, curve.high, banded, across, up),
-            *_points(curve.x, curve.low, banded, across, up)[::-1],
-        ]
-        canvas.path("M" + "L".join(edge) + "Z", f"area {colour} s{index}")
+        high, low = (_points(curve.x, part, banded, across, up) for part in (curve.high, curve.low))
+        canvas.path(trail([*high, *low[::-1]]) + "z", f"area {colour} s{index}")
     line = _points(curve.x, curve.mean, [i for i in keep if math.isfinite(curve.mean[i])], across, up)
     if len(line) > 1:
-        canvas.path("M" + "L".join(line), f"curve {colour} s{index}")
+        canvas.path(trail(line), f"curve {colour} s{index}")
     for i in _spread(len(curve.x), POINTS):
         if math.isfinite(curve.mean[i]):
             span = f" [{number(curve.low[i])}, {number(curve.high[i])}]" if math.isfinite(curve.low[i]) else ""
@@ -68,5 +63,5 @@ def _spread(n: int, most: int) -> list[int]:
 
 def _points(
     x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], at: Sequence[int], across: Scale, up: Scale
-) -> list[str]:
-    return [f"{px(across(float(x[i])))} {px(up(float(y[i])))}" for i in at]
+) -> list[tuple[float, float]]:
+    return [(across(float(x[i])), up(float(y[i]))) for i in at]

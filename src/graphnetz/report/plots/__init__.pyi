@@ -10,5 +10,7 @@ from graphnetz.report.plots.generic import FIGURES as FIGURES
 from graphnetz.report.plots.generic import draw_figure as draw_figure
 from graphnetz.report.plots.pairwise import draw_pairwise_list as draw_pairwise_list
 from graphnetz.report.plots.pairwise import draw_pairwise_matrix as draw_pairwise_matrix
+from graphnetz.report.plots.pareto import draw_pareto as draw_pareto
 from graphnetz.report.plots.profiles import draw_profiles as draw_profiles
 from graphnetz.report.plots.rank_sets import draw_rank_sets as draw_rank_sets
+from graphnetz.report.plots.wins import draw_win_rates as draw_win_rates

@@ -13,7 +13,25 @@ from matplotlib.figure import Figure
 from graphnetz.records.views import Grid, TaskRow, number
 from graphnetz.report import escape
 from graphnetz.report.plots import base
-from graphnetz.report.style import Look, palette, styled
+from graphnetz.report.style import Look, palette, paper, styled
+
+_HEIGHT, _TOP, _BOTTOM = 1.45, 0.1, 0.3
+_SLANTED = 0.25
+"""Inches that slanted names take more."""
+_MOST_VALUES = 24
+"""Bars of a panel above which their values would be written over each other."""
+
+
+def tasks_of_a_line(models: int) -> int:
+    """How many tasks stand beside each other."""
+    return max(1, min(8, int((paper().width - 0.7) / max(0.62, 0.065 * models + 0.15))))
+
+
+def pages_of(grid: Grid) -> list[list[TaskRow]]:
+    """Cut the tasks into pages of whole lines, tasks of one metric after each other."""
+    most = max(1, int((paper().height - 0.6) / (_HEIGHT + _TOP + _BOTTOM + _SLANTED)))
+    lines = _panels(grid)
+    return [[row for line in lines[i : i + most] for row in line] for i in range(0, len(lines), most)]
 
 
 @styled
@@ -25,6 +43,7 @@ def draw_bars(
     title: str | None = None,
     annotate: bool = True,
     pretty: Mapping[str, str] | None = None,
+    note: str = "",
 ) -> tuple[Figure, Any]:
     """Draw mean and interval as grouped bars.
 
@@ -46,34 +65,32 @@ def draw_bars(
         ours = {str(bar.get_label()): bar for bar in axes.containers if isinstance(bar, BarContainer)}
         axes.legend(ours.values(), ours)
         return figure, axes
+    if not grid.rows:
+        return base.message("There is no task to draw.")
     panels = _panels(grid)
-    width = min(12.0, max(5.0, max(_width(rows, grid) for _, rows in panels)))
-    figure, drawn = base.panel_grid(len(panels), max_cols=1, width=width, height=2.7)
-    slots = max(len(rows) for _, rows in panels)
-    for axes, (_, rows) in zip(drawn, panels, strict=True):
+    models = base.drawn_models(grid.rows, grid)
+    slots = max(len(rows) for rows in panels)
+    slanted = any(_slanted(_names(rows, pretty), slots) for rows in panels)
+    margins = base.Margins(0.55, 0.1, _TOP, _BOTTOM + (_SLANTED if slanted else 0.0))
+    figure, drawn = base.sheet(
+        [_HEIGHT] * len(panels), margins=margins, title=title, note=note,
+        legend=base.model_entries(grid.models, looks, models, bars=True),
+    )  # fmt: skip
+    for axes, rows in zip(drawn, panels, strict=True):
         _group(axes, rows, grid, looks, annotate=annotate, pretty=pretty, slots=slots)
-        axes.set_ylabel(ylabel or base.metric_label(rows[0]))
-    if title:
-        figure.suptitle(escape.plot(title, width=90))
-    base.model_legend(figure, grid, looks, models=base.drawn_models(grid.rows, grid), bars=True)
+        axes.set_ylabel(ylabel or base.metric_label(rows[0]), fontsize=7.5)
+        base.tidy(axes)
     return figure, drawn[0] if len(drawn) == 1 else np.array(drawn)
 
 
-_PER_PANEL = 8
-
-
-def _panels(grid: Grid) -> list[tuple[str, tuple[TaskRow, ...]]]:
-    """Groups by metric, cut into lines of at most eight tasks so that labels stay readable."""
-    out = []
-    for metric, rows in grid.by_metric():
-        lines = -(-len(rows) // _PER_PANEL)
+def _panels(grid: Grid) -> list[tuple[TaskRow, ...]]:
+    """Tasks of one metric, cut into lines of even length so that labels stay readable."""
+    out: list[tuple[TaskRow, ...]] = []
+    for _, rows in grid.by_metric():
+        lines = -(-len(rows) // tasks_of_a_line(len(grid.models)))
         size = -(-len(rows) // lines)
-        out += [(metric, rows[i : i + size]) for i in range(0, len(rows), size)]
+        out += [rows[i : i + size] for i in range(0, len(rows), size)]
     return out
-
-
-def _width(rows: Sequence[TaskRow], grid: Grid) -> float:
-    return 1.0 + len(rows) * max(0.9, 0.22 * len(grid.models) + 0.25)
 
 
 def _group(
@@ -90,29 +107,39 @@ def _group(
     models = base.drawn_models(grid.rows if slots else rows, grid)
     width = 0.82 / max(1, len(models))
     x = np.arange(len(rows), dtype=float)
-    top = base.bar_limits(rows)
+    bars = len(models) * max(slots, len(rows))
+    annotate = annotate and bars <= _MOST_VALUES
+    base.bar_axis(axes, rows, room=(0.3 if bars > 8 else 0.14) if annotate else 0.0)
+    end = axes.get_ylim()[1]
     for place, i in enumerate(models):
         mean, error = base.column(rows, i)
         at = x + (place - (len(models) - 1) / 2) * width
         look = looks[i]
         label = escape.plot(grid.models[i])
         axes.bar(at, mean, width * 0.92, color=look.colour, hatch=look.hatch, edgecolor="white", lw=0.4, label=label)
-        axes.errorbar(at, mean, yerr=error, fmt="none", ecolor="#222222", elinewidth=0.9, capsize=2)
-        if annotate and len(models) * len(rows) <= 40:
-            _values(axes, at, mean, error, rotate=len(models) * max(slots, len(rows)) > 8)
-    axes.set_xticks(x, [escape.plot((pretty or {}).get(r.task, r.task), width=18) for r in rows])
-    if len(rows) > 4:
+        axes.errorbar(at, mean, yerr=error, fmt="none", ecolor="#222222", elinewidth=0.8, capsize=1.5)
+        if annotate:
+            _values(axes, at, mean, np.minimum(mean + np.nan_to_num(error[1]), end), rotate=bars > 8)
+    names = _names(rows, pretty)
+    axes.set_xticks(x, names)
+    if _slanted(names, max(slots, len(rows))):
         axes.tick_params(axis="x", labelrotation=20)
         for text in axes.get_xticklabels():
             text.set_horizontalalignment("right")
     axes.set_xlim(-0.55, max(slots, len(rows), 1) - 0.45)
-    crowded = annotate and len(models) * max(slots, len(rows)) > 8 and len(models) * len(rows) <= 40
-    axes.set_ylim(top[0], top[1] + (0.14 * (top[1] - top[0]) if crowded else 0.0))
     axes.grid(True, axis="y")
 
 
-def _values(axes: Axes, at: Any, mean: Any, error: Any, *, rotate: bool) -> None:
-    for x, y, high in zip(at, mean, error[1], strict=True):
+def _names(rows: Sequence[TaskRow], pretty: Mapping[str, str] | None) -> list[str]:
+    return [escape.plot((pretty or {}).get(row.task, row.task), width=18) for row in rows]
+
+
+def _slanted(names: Sequence[str], slots: int) -> bool:
+    """Whether names are too wide to stand beside each other."""
+    return base.widest(names) > 0.95 * (paper().width - 0.7) / max(1, slots)
+
+
+def _values(axes: Axes, at: Any, mean: Any, top: Any, *, rotate: bool) -> None:
+    for x, y, high in zip(at, mean, top, strict=True):
         if np.isfinite(y):
-            top = y + (high if np.isfinite(high) else 0.0)
-            base.value_above(axes, number(float(y)), (x, top), gap=3, fontsize=7, rotation=90 if rotate else 0)
+            base.value_above(axes, number(float(y)), (x, high), gap=3, fontsize=7, rotation=90 if rotate else 0)

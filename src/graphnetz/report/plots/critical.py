@@ -10,9 +10,9 @@ from graphnetz.report import escape
 from graphnetz.report.charts import critical
 from graphnetz.report.colours import INK, MUTED
 from graphnetz.report.plots import base
-from graphnetz.report.style import new_figure, styled
+from graphnetz.report.style import SIZES, new_figure, styled
 
-_INCHES = 7.4 / critical.WIDTH
+_INCHES = SIZES["page"].width / critical.WIDTH  # as wide as a page on every paper: names need the room
 _TITLE = 28.0
 _LINES = {"axis": (1.1, INK), "axis ruler": (1.3, INK), "clique": (3.2, INK), "lead": (0.9, "#777777")}
 _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
@@ -51,7 +51,7 @@ class _Surface:
         self.axes.plot([x1, x2], [y1, y2], color=colour, lw=width, solid_capstyle="round")
 
     def text(self, x: float, y: float, words: str, *, anchor: str = "start", style: str = "", width: int = 60) -> None:
-        size, colour = (8, MUTED) if style == "tick" else (8.5, INK)
+        size, colour = (7.0, MUTED) if style == "tick" else (7.2, INK)
         words = escape.plot(words, width=width)
         self.axes.text(x, y, words, ha=_ANCHORS[anchor], va="baseline", fontsize=size, color=colour)
 

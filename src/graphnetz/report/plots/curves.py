@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from graphnetz.records.views import CurvePanel, Grid
+from graphnetz.records.views import CurvePanel
 from graphnetz.report import escape
 from graphnetz.report.plots import base
-from graphnetz.report.style import palette, styled
+from graphnetz.report.style import Look, palette, paper, styled
+
+_HEIGHT, _MARGINS = 1.45, base.Margins(0.5, 0.1, 0.24, 0.42)
+
+
+def tasks_of_a_page() -> int:
+    """How many tasks a page holds."""
+    return base.columns(2.2, 3) * max(1, int((paper().height - 0.6) / (_HEIGHT + _MARGINS.top + _MARGINS.bottom)))
 
 
 @styled
@@ -24,46 +32,46 @@ def draw_learning_curves(
     legend_loc: str = "lower right",
     max_cols: int = 3,
     pretty: Mapping[str, str] | None = None,
+    note: str = "",
 ) -> tuple[Figure, Any]:
-    """Draw mean and interval over epochs, one panel per task; panels of one metric share the y-axis."""
+    """Draw mean and interval over epochs, one panel per task with an axis of its own."""
     if not panels:
         figure, axes = base.message("No cell kept a history.")
         return figure, np.array([axes])
-    looks = dict(zip(models, palette(len(models)), strict=True))
-    figure, drawn = base.panel_grid(len(panels), max_cols=max_cols, width=3.5, height=2.7)
-    first: dict[str, Axes] = {}
+    looks = palette(len(models))
+    shown = [i for i, m in enumerate(models) if any(c.model == m for p in panels for c in p.curves)]
+    alone = len(panels) == 1
+    spread = any(np.isfinite(curve.low).any() for panel in panels for curve in panel.curves)
+    words = "Mean over seeds and 95 % t interval, epoch by epoch." if spread else "Epoch by epoch."
+    figure, drawn = base.sheet(
+        [2.4 if alone else _HEIGHT] * len(panels), cols=min(len(panels), base.columns(2.2, max_cols)),
+        margins=_MARGINS, legend=[] if alone else base.model_entries(models, looks, shown),
+        note="\n".join(filter(None, (words, note))),
+    )  # fmt: skip
     for axes, panel in zip(drawn, panels, strict=True):
-        for curve in panel.curves:
-            look = looks[curve.model]
-            single = len(curve.x) == 1
-            axes.plot(
-                curve.x,
-                curve.mean,
-                color=look.colour,
-                lw=1.4,
-                marker=look.marker,
-                ms=4,
-                markevery=1 if single else max(1, len(curve.x) // 5),
-                label=escape.plot(curve.model),
-            )
-            if np.isfinite(curve.low).any():
-                axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.16, lw=0)
-        if panel.label in first:
-            axes.sharey(first[panel.label])
-        first.setdefault(panel.label, axes)
-        axes.set_title(escape.plot((pretty or {}).get(panel.task, panel.task)))
-        axes.set_ylabel(ylabel or escape.plot(panel.label))
-        axes.set_xlabel("Epoch")
-        axes.grid(True)
-    for axes in first.values():
-        axes.autoscale()
-    if len(panels) == 1:
+        _curves(axes, panel, dict(zip(models, looks, strict=True)))
+        axes.set_title(escape.plot((pretty or {}).get(panel.task, panel.task)), fontsize=8, loc="left", pad=3)
+        axes.set_ylabel(ylabel or escape.plot(panel.label), fontsize=base.SMALL)
+        axes.set_xlabel("Epoch", fontsize=base.SMALL, labelpad=1)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+        base.tidy(axes)
+    if alone:
         place: Any = legend_loc
-        drawn[0].legend(loc=place)
-    else:
-        shown = [i for i, m in enumerate(models) if any(c.model == m for p in panels for c in p.curves)]
-        base.model_legend(figure, Grid(tuple(models), ()), list(looks.values()), models=shown)
+        drawn[0].legend(loc=place, fontsize=base.LEGEND, ncols=1 if len(shown) <= 8 else 2)
     return figure, np.array(drawn)
+
+
+def _curves(axes: Axes, panel: CurvePanel, looks: Mapping[str, Look]) -> None:
+    for curve in panel.curves:
+        look, every = looks[curve.model], max(1, len(curve.x) // 5)
+        axes.plot(
+            curve.x, curve.mean, color=look.colour, lw=1.1, marker=look.marker, ms=3, markevery=every,
+            label=escape.plot(curve.model),
+        )  # fmt: skip
+        if np.isfinite(curve.low).any():
+            axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.16, lw=0)
+    axes.set_ylim(*base.limits(np.concatenate([np.r_[c.mean, c.low, c.high] for c in panel.curves]), panel.bounds))
+    axes.grid(True)
 
 
 @styled

@@ -10,14 +10,24 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from graphnetz.records.views import DotPanel, DotRow, swarm
 from graphnetz.report import escape
-from graphnetz.report.colours import BAND, INK, MUTED
+from graphnetz.report.colours import INK, MUTED
 from graphnetz.report.plots import base
-from graphnetz.report.style import Look, palette, styled
+from graphnetz.report.style import Look, palette, paper, styled
 
-WIDTH = 3.5
+_TOP, _BOTTOM = 0.26, 0.4
+
+
+def _height(models: int) -> float:
+    return models * (0.2 if models <= 8 else 0.145) + 0.05
+
+
+def tasks_of_a_page(models: int) -> int:
+    """How many tasks a page holds."""
+    return base.columns(3.3, 2) * max(1, int((paper().height - 0.5) / (_height(models) + _TOP + _BOTTOM)))
 
 
 @styled
@@ -27,6 +37,7 @@ def draw_dots(
     *,
     max_cols: int = 2,
     pretty: Mapping[str, str] | None = None,
+    note: str = "",
 ) -> tuple[Figure, Any]:
     """Draw every run and the mean of those that did not collapse.
 
@@ -42,37 +53,60 @@ def draw_dots(
         figure, axes = base.message("No run finished.")
         return figure, np.array([axes])
     looks = dict(zip(models, palette(len(models)), strict=True))
-    most = max(sum(bool(row.values or row.failed) for row in panel.rows) for panel in panels)
-    figure, drawn = base.panel_grid(len(panels), max_cols=max_cols, width=WIDTH, height=0.24 * most + 1.0)
+    heights = [_height(max(1, len(_drawn(panel)))) for panel in panels]
+    names = [escape.plot(row.model, width=18) for panel in panels for row in panel.rows]
+    figure, drawn = base.sheet(
+        heights,
+        cols=min(len(panels), base.columns(3.3, max_cols)),
+        margins=base.Margins(0.1 + base.widest(names), 0.3 if _beside(panels) else 0.12, _TOP, _BOTTOM),
+        legend=_entries(panels),
+        note=note,
+    )
     for axes, panel in zip(drawn, panels, strict=True):
         _panel(axes, panel, looks)
-        axes.set_title(escape.plot((pretty or {}).get(panel.task, panel.task)))
-        axes.set_xlabel(f"{escape.plot(panel.label)} {'↑' if panel.greater_is_better else '↓'}")
-    _legend(figure, panels)
+        axes.set_title(escape.plot((pretty or {}).get(panel.task, panel.task)), fontsize=8.5, loc="left", pad=3)
+        label = f"{escape.plot(panel.label)} {'↑' if panel.greater_is_better else '↓'}"
+        axes.set_xlabel(label, fontsize=base.SMALL, labelpad=1)
     return figure, np.array(drawn)
 
 
+def _drawn(panel: DotPanel) -> list[DotRow]:
+    return [row for row in panel.rows if row.values or row.failed]
+
+
+def _beside(panels: Sequence[DotPanel]) -> bool:
+    return any(row.collapsed or row.failed for panel in panels for row in panel.rows)
+
+
 def _panel(axes: Axes, panel: DotPanel, looks: Mapping[str, Look]) -> None:
-    rows = [row for row in panel.rows if row.values or row.failed]
+    rows = _drawn(panel)
     values = [v for row in rows for _, v in row.kept] or [0.0]
     span = (max(values) - min(values)) or 0.05 * abs(values[0]) or 1.0
+    x: list[float] = []
+    up: list[float] = []
+    own: list[Look] = []
     for y, row in enumerate(rows):
-        _row(axes, row, y, look=looks[row.model], room=span / 45)
-    for i in range(0, len(rows), 2):
-        axes.axhspan(i - 0.5, i + 0.5, color=BAND, lw=0, zorder=0)
-    axes.set_xlim(min(values) - 0.04 * span, max(values) + 0.04 * span)
+        kept = [value for _, value in row.kept]
+        x += kept
+        up += [y + 0.085 * step for step in swarm(kept, span / 45)]
+        own += [looks[row.model]] * len(kept)
+        _apart(axes, row, y, look=looks[row.model])
+    base.marks(axes, x, up, own, size=11, edge="white")
+    means = [(y, row.mean) for y, row in enumerate(rows) if math.isfinite(row.mean)]
+    ends = [y - 0.42 for y, _ in means], [y + 0.42 for y, _ in means]
+    axes.vlines([mean for _, mean in means], *ends, colors=INK, lw=1.0, zorder=5)
+    base.bands(axes, len(rows))
+    axes.set_xlim(*base.limits(values, panel.bounds))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     axes.set_yticks(range(len(rows)), [escape.plot(row.model, width=18) for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
+    base.tidy(axes)
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x", zorder=1)
 
 
-def _row(axes: Axes, row: DotRow, y: int, *, look: Look, room: float) -> None:
-    x = [value for _, value in row.kept]
-    up = y + 0.085 * np.array(swarm(x, room), dtype=float)
-    axes.scatter(x, up, s=12, marker=look.marker, color=look.colour, edgecolors="white", lw=0.3, zorder=3)
-    if math.isfinite(row.mean):
-        axes.plot([row.mean, row.mean], [y - 0.42, y + 0.42], color=INK, lw=1.0, zorder=4)
+def _apart(axes: Axes, row: DotRow, y: int, *, look: Look) -> None:
+    """Runs that collapsed or failed, right of the axis."""
     beside = [(look.marker, "none")] * len(row.collapsed) + [("x", look.colour)] * len(row.failed)
     for i, (marker, fill) in enumerate(beside):
         place = 1.03 + 0.035 * i if len(beside) < 8 else 1.03 + 0.25 * i / len(beside)
@@ -82,7 +116,7 @@ def _row(axes: Axes, row: DotRow, y: int, *, look: Look, room: float) -> None:
         )  # fmt: skip
 
 
-def _legend(figure: Figure, panels: Sequence[DotPanel]) -> None:
+def _entries(panels: Sequence[DotPanel]) -> list[base.Entry]:
     rows = [row for panel in panels for row in panel.rows]
     low, gone = any(row.collapsed for row in rows), any(row.failed for row in rows)
     words: dict[str, dict[str, Any]] = {
@@ -93,5 +127,4 @@ def _legend(figure: Figure, panels: Sequence[DotPanel]) -> None:
         words["collapsed (off the axis)"] = {"marker": "o", "linestyle": "", "markerfacecolor": "none"}
     if gone:
         words["failed"] = {"marker": "x", "linestyle": ""}
-    handles = [Line2D([], [], color=MUTED, **{"markersize": 4, **look}) for look in words.values()]
-    figure.legend(handles, list(words), loc="outside upper center", ncols=len(words))
+    return [(Line2D([], [], color=MUTED, **{"markersize": 4, **look}), text) for text, look in words.items()]

@@ -8,12 +8,23 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from graphnetz.records.views import Grid, TaskRow
+from graphnetz.records.views import UNBOUNDED, Grid, TaskRow
 from graphnetz.report import escape
-from graphnetz.report.colours import BAND
 from graphnetz.report.plots import base
-from graphnetz.report.style import Look, new_figure, palette, styled
+from graphnetz.report.style import Look, palette, paper, styled
+
+_TOP, _BOTTOM, _LABEL = 0.05, 0.36, 22
+
+
+def rows_of_a_page(models: int) -> int:
+    """How many tasks a page holds."""
+    return base.columns(3.3) * max(1, int((paper().height - 0.7) / (_height(models, 0.42) + _TOP + _BOTTOM)))
+
+
+def _height(models: int, least: float) -> float:
+    return max(least, 0.075 * models + 0.12)
 
 
 @styled
@@ -26,35 +37,42 @@ def draw_forest(
     sort_within: bool = False,
     band: bool = True,
     pretty: Mapping[str, str] | None = None,
+    note: str = "",
 ) -> tuple[Figure, Any]:
-    """Draw means and intervals in one row per task; metrics that differ get panels of their own.
+    """Draw means and intervals in one row per task, each on an axis of its own.
+
+    With ``ax`` given, everything goes there and tasks share its axis.
 
     Returns
     -------
     tuple of Figure and Axes
-        An array of axes when there is more than one panel.
+        An array of axes when there is more than one row.
     """
     looks = palette(len(grid.models))
-    groups = grid.by_metric() if ax is None else [("", grid.rows)]
-    step = max(height_per_task, 0.085 * len(grid.models))
+    options: dict[str, Any] = {"sort_within": sort_within, "pretty": pretty}
     if ax is not None:
-        figure, only = base.own_axes(ax, width=1, height=1)
-        drawn = [only]
-    else:
-        heights = [len(rows) * step + 0.75 for _, rows in groups]
-        figure = new_figure(7.2, sum(heights) + 0.5)
-        figure.set_layout_engine("constrained", **base.MARGINS)
-        spec = figure.add_gridspec(len(groups), 1, height_ratios=heights)
-        drawn = [figure.add_subplot(spec[i]) for i in range(len(groups))]
-    for axes, (_, rows) in zip(drawn, groups, strict=True):
-        _rows(axes, rows, grid, looks, sort_within=sort_within, band=band, pretty=pretty)
-        one = len({row.metric for row in rows}) == 1
-        axes.set_xlabel(xlabel or (base.metric_label(rows[0]) if one and rows else "Score"))
+        figure, axes = base.own_axes(ax, width=1, height=1)
+        _rows(axes, grid.rows, grid, looks, band=band, **options)
+        one = len({row.metric for row in grid.rows}) == 1
+        axes.set_xlabel(xlabel or (base.metric_label(grid.rows[0]) if one else "Score"))
+        axes.legend(*zip(*base.model_entries(grid.models, looks, base.drawn_models(grid.rows, grid)), strict=True))
+        return figure, axes
+    if not grid.rows:
+        return base.message("There is no task to draw.")
     models = base.drawn_models(grid.rows, grid)
-    if ax is None:
-        base.model_legend(figure, grid, looks, models=models)
-    else:
-        ax.legend()
+    names = [escape.plot((pretty or {}).get(row.task, row.task), width=_LABEL) for row in grid.rows]
+    figure, drawn = base.sheet(
+        [_height(len(models), height_per_task)] * len(grid.rows),
+        cols=base.columns(3.3) if len(grid.rows) > 1 else 1,
+        margins=base.Margins(0.12 + base.widest(names, 7.5), 0.12, _TOP, _BOTTOM),
+        legend=base.model_entries(grid.models, looks, models),
+        note=note,
+    )
+    for axes, row in zip(drawn, grid.rows, strict=True):
+        _rows(axes, [row], grid, looks, band=band, **options)
+        axes.set_xlabel(xlabel or base.metric_label(row), fontsize=base.SMALL, labelpad=1)
+        base.tidy(axes)
+        axes.tick_params(axis="y", labelsize=7.5)
     return figure, drawn[0] if len(drawn) == 1 else np.array(drawn)
 
 
@@ -70,35 +88,29 @@ def _rows(
 ) -> None:
     place = _places(rows, grid, sort_within=sort_within)
     y = np.arange(len(rows), dtype=float)
-    for i in base.drawn_models(rows, grid):
-        mean, error = base.column(rows, i)
-        look = looks[i]
-        axes.errorbar(
-            mean,
-            y + place[:, i],
-            xerr=error,
-            fmt=look.marker,
-            color=look.colour,
-            ms=4.2,
-            elinewidth=1.3,
-            capsize=1.8,
-            label=escape.plot(grid.models[i]),
-            zorder=3,
-        )
+    cells = [
+        (row.cells[i], y[r] + place[r, i], looks[i]) for r, row in enumerate(rows) for i in range(len(grid.models))
+    ]
+    shown = [(cell, at, look) for cell, at, look in cells if cell.present]
+    low, high, mean = (np.array([getattr(cell, name) for cell, _, _ in shown]) for name in ("low", "high", "mean"))
+    at, own = [at for _, at, _ in shown], [look for _, _, look in shown]
+    axes.hlines(at, low, high, colors=[look.colour for look in own], lw=1.2, zorder=3)
+    base.marks(axes, mean, at, own)
     if band:
-        for i in range(0, len(rows), 2):
-            axes.axhspan(i - 0.5, i + 0.5, color=BAND, lw=0, zorder=0)
-    axes.set_yticks(y, [escape.plot((pretty or {}).get(row.task, row.task)) for row in rows])
+        base.bands(axes, len(rows))
+    axes.set_yticks(y, [escape.plot((pretty or {}).get(row.task, row.task), width=_LABEL) for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
+    bounds = {row.bounds for row in rows}
+    axes.set_xlim(*base.limits(np.r_[mean, low, high], bounds.pop() if len(bounds) == 1 else UNBOUNDED))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     axes.grid(True, axis="x", zorder=1)
-    axes.margins(x=0.04)
 
 
 def _places(rows: Sequence[TaskRow], grid: Grid, *, sort_within: bool) -> Any:
     """Vertical offset of every (task, model): fixed per model, or by its place within the task."""
     k = len(grid.models)
-    slots = (np.arange(k) - (k - 1) / 2) * (0.74 / max(1, k))
+    slots = (np.arange(k) - (k - 1) / 2) * (0.8 / max(1, k))
     if not sort_within:
         return np.tile(slots, (len(rows), 1))
     place = np.empty((len(rows), k))

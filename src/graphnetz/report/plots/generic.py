@@ -76,7 +76,8 @@ def _series(data: Mapping[str, Any], *, joined: bool) -> tuple[Figure, Axes]:
         x, y = _floats(points["x"]), _floats(points["y"])
         style = "-" if joined else ""
         label = escape.plot(name)
-        axes.plot(x, y, color=look.colour, marker=look.marker, ls=style, ms=4.5, lw=1.4, label=label)
+        shape = {"ms": 9, "mfc": "none"} if points.get("open") else {"ms": 4.5}
+        axes.plot(x, y, color=look.colour, marker=look.marker, ls=style, lw=1.4, label=label, **shape)
         if "low" in points and "high" in points:
             axes.fill_between(x, _floats(points["low"]), _floats(points["high"]), color=look.colour, alpha=0.16, lw=0)
         for px, py, text in zip(x, y, points.get("text", ()), strict=False):
@@ -98,7 +99,10 @@ def line(data: Mapping[str, Any]) -> tuple[Figure, Axes]:
 @FIGURES.register("scatter")
 @styled
 def scatter(data: Mapping[str, Any]) -> tuple[Figure, Axes]:
-    """``series``: name -> {x, y, optional text}; ``xlim``, ``ylim``, and lines at ``across`` (x) and ``along`` (y)."""
+    """``series``: name -> {x, y, optional text}; ``xlim``, ``ylim``, and lines at ``across`` (x) and ``along`` (y).
+
+    ``open`` series are drawn large and hollow: what lies under them is seen.
+    """
     return _series(data, joined=False)
 
 

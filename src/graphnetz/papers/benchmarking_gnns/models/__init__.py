@@ -9,6 +9,7 @@ from graphnetz.papers.benchmarking_gnns.models.gtp import GatedGCNRecurrent, GIN
 from graphnetz.papers.benchmarking_gnns.models.mf import MF
 from graphnetz.papers.benchmarking_gnns.models.mlp import MLP
 from graphnetz.papers.benchmarking_gnns.models.monet import MoNet
+from graphnetz.papers.benchmarking_gnns.models.nearest import NearestNeighbours
 from graphnetz.papers.benchmarking_gnns.models.ring import RingGNN
 from graphnetz.papers.benchmarking_gnns.models.sage import GraphSAGE
 from graphnetz.papers.benchmarking_gnns.models.threewl import ThreeWLGNN
@@ -25,6 +26,7 @@ __all__ = [
     "GatedGCNRecurrent",
     "GraphSAGE",
     "MoNet",
+    "NearestNeighbours",
     "RingGNN",
     "ThreeWLGNN",
 ]

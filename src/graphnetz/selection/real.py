@@ -1,0 +1,330 @@
+"""Advice from real graphs: which configurations, how good, how sure, and whether the graph is like the known ones.
+
+What a graph is compared by are its landmarks (`graphnetz.selection.landmarks`). Whatever is calibrated here (which
+landmarks count, intervals, the warning, the shortlist) comes from known graphs whose whole domain was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphnetz._core.errors import UsageError
+from graphnetz.graphs.compressed import Graph
+from graphnetz.selection.bank import PerformanceBank
+from graphnetz.selection.forecast import Familiarity, Forecast
+from graphnetz.selection.landmarks import LANDMARKS, landmarks
+from graphnetz.selection.selectors.base import complete
+from graphnetz.selection.selectors.landmark import LandmarkSelector
+from graphnetz.selection.space import Configuration
+
+FloatArray = npt.NDArray[np.float64]
+
+LEAST_GRAPHS = 12
+LEAST_DOMAINS = 3
+"""Real graphs, and their domains, that a bank must know before they are asked for advice."""
+
+LEAST_EDGES = 20
+"""Edges below which a split leaves nothing to learn from."""
+
+_AGREED, _NEAR = 0.85, 0.95
+"""Shares of the known graphs whose disagreement, and whose distance, give no warning."""
+
+_REASONS = ("Different ways of comparing this graph with known ones disagree", "This graph is far from all known ones")
+
+_SHAPE = 8
+"""Landmarks of size and shape, the last ones; those before say what simple methods reach."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What was measured on real graphs for one task."""
+
+    graphs: tuple[str, ...]
+    domains: npt.NDArray[Any]
+    configurations: tuple[Configuration, ...]
+    P: FloatArray
+    M: FloatArray
+    task_type: str
+
+    def take(self, rows: Any) -> Known:
+        """Only some graphs."""
+        kept = tuple(name for name, keep in zip(self.graphs, rows, strict=True) if keep)
+        return replace(self, graphs=kept, domains=self.domains[rows], P=self.P[rows], M=self.M[rows])
+
+
+def known_graphs(bank: PerformanceBank, task_type: str) -> Known:
+    """The real graphs of a bank that have landmarks, with the configurations measured on most of them."""
+    table = bank.matrix(task_type)
+    rows = [
+        i for i, name in enumerate(table.graphs) if bank.graphs[name].real and task_type in bank.graphs[name].landmarks
+    ]
+    P = table.P[rows]
+    columns = np.flatnonzero(np.isfinite(P).mean(axis=0) >= 0.5) if rows else np.array([], dtype=int)
+    entries = [bank.graphs[table.graphs[i]] for i in rows]
+    width = len(LANDMARKS.get(task_type, ()))
+    return Known(
+        tuple(entry.name for entry in entries),
+        np.array([entry.domain for entry in entries]),
+        tuple(table.configurations[j] for j in columns),
+        P[:, columns],
+        np.array([entry.landmarks[task_type] for entry in entries]).reshape(len(entries), width),
+        task_type,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Advice for one graph."""
+
+    order: npt.NDArray[np.int64]
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    distance: float
+    regret: float
+    """How far the first choice is expected to stay below the best, by how it did on left-out graphs."""
+
+    unfamiliar: bool
+    nearest: tuple[tuple[str, float], ...]
+    percentile: float
+    """Share of the known graphs that are nearer to another domain."""
+
+
+@dataclass(frozen=True, eq=False)
+class RealAdvice:
+    """A selector fitted on real graphs, with what its left-out errors tell."""
+
+    known: Known
+    views: Views
+    half: FloatArray
+    doubt: Doubt
+    scenarios: FloatArray
+    weights: FloatArray
+    average_order: npt.NDArray[np.int64]
+
+    def advise(self, marks: FloatArray) -> Found:
+        """Order the configurations for a graph with these landmarks."""
+        asked = np.asarray(marks, dtype=np.float64)[None, :]
+        each, gap = self.views.predict(asked), self.views.gaps(asked)[0]
+        mean = each.mean(axis=0)[0]
+        distance = float(gap.min())
+        near = np.argsort(gap, kind="stable")[:3]
+        apart = float(disagreement(each, mean.argmax(keepdims=True))[0])
+        return Found(
+            complementary(mean, self.scenarios, self.weights), np.clip(mean, 0, 1), np.clip(mean - self.half, 0, 1),
+            np.clip(mean + self.half, 0, 1), distance,
+            self.doubt.expected(apart, distance), apart > self.doubt.limit or distance > self.doubt.far,
+            tuple((self.known.graphs[i], float(gap[i])) for i in near),
+            float((self.views.left_out_distance <= distance).mean()),
+        )  # fmt: skip
+
+    def expected_shortfall(self, mean: FloatArray) -> FloatArray:
+        """How far each configuration is expected to stay below the best, over the errors on left-out graphs."""
+        worlds = mean + self.scenarios
+        return np.asarray(self.weights @ (worlds.max(axis=1, keepdims=True) - worlds))
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What a recommendation is made of: an order of configurations and what is expected of each."""
+
+    configurations: tuple[Configuration, ...]
+    order: npt.NDArray[np.int64]
+    forecast: Forecast
+    familiarity: Familiarity
+    shortfall: FloatArray
+    """Expected distance from the best of all."""
+
+    known_graphs: int
+    notes: tuple[str, ...] = ()
+
+
+def advice_for(bank: PerformanceBank, graph: Graph, task_type: str, *, level: float = 0.9) -> Basis | None:
+    """Advice from the real graphs of a bank; None where it knows too few, or the graph cannot have landmarks."""
+    if task_type not in LANDMARKS or (task_type == "node_cls" and graph.labels is None):
+        return None
+    if graph.num_edges < LEAST_EDGES:
+        return None
+    known = known_graphs(bank, task_type)
+    if len(known.graphs) < LEAST_GRAPHS or len(np.unique(known.domains)) < LEAST_DOMAINS:
+        return None
+    fitted = fit_real(known, level=level)
+    found = fitted.advise(landmarks(graph, task_type))
+    warning = ""
+    if found.unfamiliar:
+        warning = (
+            f"{_REASONS[found.distance > fitted.doubt.far]}: the first choice is expected {found.regret:.3f} below the "
+            f"best, against {fitted.doubt.mean:.3f} on average. The nearest known graph is {found.distance:.1f} times "
+            "as far as real graphs of other fields usually are. Measure with --probe."
+        )
+    near = Familiarity(found.nearest, found.percentile, 0.0, warning)
+    shortfall = fitted.expected_shortfall(found.mean)
+    shortfall[found.order[0]] = found.regret  # of the first choice more is known: how it did on left-out graphs
+    return Basis(
+        known.configurations, found.order, Forecast(found.mean, found.low, found.high, level), near, shortfall,
+        len(known.graphs), _too_small(bank, known, graph),
+    )  # fmt: skip
+
+
+def _too_small(bank: PerformanceBank, known: Known, graph: Graph) -> tuple[str, ...]:
+    """Say where a graph has fewer examples than any known one: intervals do not hold the luck of a tiny test part."""
+    links = known.task_type == "link_pred"
+    least = min(bank.graphs[name].edges if links else bank.graphs[name].nodes for name in known.graphs)
+    own = graph.num_edges if links or graph.labels is None else int((graph.labels >= 0).sum())
+    if own >= least:
+        return ()
+    things = "edges" if links else "nodes with a class"
+    return (
+        f"It has {own} {things}, the known graphs at least {least}: a fifth of so few to test on scatters more than "
+        "the intervals say.",
+    )
+
+
+def complementary(mean: FloatArray, errors: FloatArray, weights: FloatArray, top: int = 3) -> npt.NDArray[np.int64]:
+    """Order models so that the best of the first few is expected to be good.
+
+    The first has the greatest mean. Each next one, up to ``top``, raises the expected maximum most over the errors made
+    on left-out graphs, which says which models fail together; the rest follow by mean.
+    """
+    worlds = mean + errors
+    order = [int(mean.argmax())]
+    reached = worlds[:, order[0]]
+    while len(order) < min(top, len(mean)):
+        gain = weights @ np.maximum(worlds - reached[:, None], 0.0)
+        gain[order] = -1.0
+        order.append(int(gain.argmax()))
+        reached = np.maximum(reached, worlds[:, order[-1]])
+    rest = [j for j in np.argsort(-mean, kind="stable").tolist() if j not in order]
+    return np.array(order + rest)
+
+
+def fit_real(known: Known, *, level: float = 0.9) -> RealAdvice:
+    """Fit on real graphs, once per way of looking at the landmarks."""
+    if len(known.graphs) < LEAST_GRAPHS or len(np.unique(known.domains)) < LEAST_DOMAINS:
+        raise UsageError(
+            f"The bank has {len(known.graphs)} real graphs with landmarks in {len(np.unique(known.domains))} domains; "
+            f"advice needs {LEAST_GRAPHS} in {LEAST_DOMAINS}. Collect more."
+        )
+    views = Views.fitted(known)
+    _, group = np.unique(known.domains, return_inverse=True)
+    weights = 1 / np.bincount(group)[group]
+    weights /= weights.sum()
+    errors = known.P - views.left_out.mean(axis=0)
+    return RealAdvice(
+        known, views, _half_widths(errors, weights, level), Doubt.learned(known, views),
+        np.where(np.isfinite(errors), errors, 0.0), weights, average_order(known),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """The regret to expect where the ways of looking at the landmarks disagree, from first choices for left-out graphs.
+
+    Of distance, size, lead and disagreement, only the last went with more regret in both tasks. Far from every known
+    graph it says nothing: there all views fall back to the same mean, and no less than the mean regret is expected.
+    """
+
+    centre: float
+    slope: float
+    mean: float
+    limit: float
+    far: float
+
+    @classmethod
+    def learned(cls, known: Known, views: Views) -> Doubt:
+        """Learn from left-out graphs; those that disagree most and those farthest off are warned of."""
+        seen = np.isfinite(known.P)
+        first = np.where(seen, views.left_out.mean(axis=0), -np.inf).argmax(axis=1)
+        regret = np.nanmax(known.P, axis=1) - known.P[np.arange(len(first)), first]
+        apart = disagreement(views.left_out, first)
+        slope = max(float(np.cov(apart, regret, bias=True)[0, 1] / max(apart.var(), 1e-12)), 0.0)
+        limit = (
+            float(np.quantile(apart, _AGREED)) if slope > 0 else np.inf
+        )  # where it tells nothing, it warns of nothing
+        far = float(np.quantile(views.left_out_distance, _NEAR))
+        return cls(float(apart.mean()), slope, float(regret.mean()), limit, far)
+
+    def expected(self, apart: float, distance: float) -> float:
+        """Expected regret of the first choice."""
+        found = self.mean + self.slope * (apart - self.centre)
+        return max(found, self.mean if distance > self.far else 0.0)
+
+
+def disagreement(each: FloatArray, first: npt.NDArray[np.int64]) -> FloatArray:
+    """How far below its own best every view sees the first choices, on average; ``each`` is [views, graphs, models]."""
+    return np.asarray((each.max(axis=2) - each[:, np.arange(len(first)), first]).mean(axis=0))
+
+
+def average_order(known: Known) -> npt.NDArray[np.int64]:
+    """Configurations by mean performance over the graphs, gaps filled from rows and columns."""
+    return np.argsort(-complete(known.P).mean(axis=0), kind="stable")
+
+
+def _relative(M: FloatArray, task_type: str) -> FloatArray:
+    """What each simple method reaches below the best of them, and everything that is no score."""
+    scores = 10 if task_type == "link_pred" else 8
+    best = M[:, :scores].max(axis=1, keepdims=True)
+    return np.column_stack([M[:, :scores] - best, best, M[:, scores:]])
+
+
+VIEWS: dict[str, Callable[[FloatArray, str], FloatArray]] = {
+    "all landmarks": lambda M, _: M,
+    "reached": lambda M, _: M[:, :-_SHAPE],
+    "relative": _relative,
+    "relative reached": lambda M, task_type: _relative(M, task_type)[:, :-_SHAPE],
+}
+"""How landmarks may be looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """One selector per way of looking at the landmarks, and their mean.
+
+    Which way is best cannot be told from a few dozen domains: the one that looked best was often wrong on the next.
+    """
+
+    selectors: tuple[tuple[str, LandmarkSelector], ...]
+    task_type: str
+    left_out: FloatArray
+    """Per view, the predicted performances of each known graph, its domain left out."""
+
+    left_out_distance: FloatArray
+    """Distance of each known graph to the nearest of another domain, in usual ones."""
+
+    @classmethod
+    def fitted(cls, known: Known) -> Views:
+        """Fit every view."""
+        made = tuple((name, LandmarkSelector()) for name in VIEWS)
+        for name, selector in made:
+            selector.fit(known.P, VIEWS[name](known.M, known.task_type), known.domains)
+        left_out = np.array([selector.left_out for _, selector in made])
+        out = cls(made, known.task_type, left_out, np.zeros(len(known.graphs)))
+        apart = np.where(known.domains[:, None] == known.domains[None, :], np.inf, out.gaps(known.M))
+        return replace(out, left_out_distance=apart.min(axis=1))
+
+    def predict(self, M: FloatArray) -> FloatArray:
+        """Per view, the predicted performances of new graphs."""
+        return np.array([one.predict(VIEWS[name](M, self.task_type)) for name, one in self.selectors])
+
+    def gaps(self, M: FloatArray) -> FloatArray:
+        """Distances of new graphs to the known ones, in usual distances between domains."""
+        return np.asarray(np.mean([one.gaps(VIEWS[name](M, self.task_type)) for name, one in self.selectors], axis=0))
+
+
+def _half_widths(errors: FloatArray, weights: FloatArray, level: float) -> FloatArray:
+    """Half widths per configuration that cover ``level`` of the left-out errors, every domain counting alike."""
+    seen = np.isfinite(errors)
+    mass = np.where(seen, weights[:, None], 0.0)
+    square = np.where(seen, errors, 0.0) ** 2
+    overall = float((mass * square).sum() / mass.sum())
+    own = np.sqrt(((mass * square).sum(axis=0) + 0.2 * overall) / (mass.sum(axis=0) + 0.2))
+    relative = np.where(seen, np.abs(errors) / own, 0.0)[seen]
+    order = np.argsort(relative)
+    total = np.cumsum(mass[seen][order]) / mass.sum()
+    place = min(int(np.searchsorted(total, level)), len(order) - 1)
+    return np.asarray(relative[order][place] * own)
