@@ -104,26 +104,31 @@ def _cell(
     return CellResult(**facts, metrics={metric: value}, history={metric: curve}, predictions=kept)
 
 
-def carried_font() -> str:
-    """Return the style sheet that sets every letter in a font that is the same on every machine."""
+def still_style() -> str:
+    """Return the style sheet of a page that stands still: one font everywhere, every card laid out before it is seen.
+
+    A page draws its cards when they come near the screen and scrolls smoothly; a picture taken meanwhile shows where the
+    page was on its way, another on every machine.
+    """
     faces = []
     for name, weight in (("DejaVuSans", "1 599"), ("DejaVuSans-Bold", "600 1000")):
         raw = (Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{name}.ttf").read_bytes()
         source = f"url(data:font/ttf;base64,{base64.b64encode(raw).decode()})"
         faces.append(f"@font-face {{ font-family: Carried; font-weight: {weight}; src: {source}; }}")
-    return "\n".join([*faces, "* { font-family: Carried !important; }"])
+    still = "html { scroll-behavior: auto !important; } .card { content-visibility: visible !important; }"
+    return "\n".join([*faces, "* { font-family: Carried !important; }", still])
 
 
 def take(folder: Path, page: Path, browser: Any) -> list[Path]:
     """Take every picture of ``page`` into ``folder`` and return the files."""
-    out, font = [], carried_font()
+    out, style = [], still_style()
     for name, (width, height) in VIEWS.items():
         for scheme in SCHEMES:
             size = {"width": width, "height": height}
             context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
             sheet = context.new_page()
             sheet.goto(page.as_uri())
-            sheet.add_style_tag(content=font)
+            sheet.add_style_tag(content=style)
             sheet.evaluate("document.fonts.ready.then(() => document.fonts.check('12px Carried'))")
             raw = folder / f"page-{name}-{scheme}.png"
             sheet.screenshot(path=raw)
