@@ -2,8 +2,8 @@
 
 They show a made-up benchmark (``showcase``) and lie in ``tests/browser/expected``, half as wide as they were taken. The
 browser tests take them again and compare them with some tolerance, so that a change of the page is seen by somebody:
-look at the new pictures before you commit them. All letters are DejaVu's, which matplotlib carries: with the fonts of the
-machine a heading of the narrow page may need one line more, and everything below it would stand lower.
+look at the new pictures before you commit them. All letters are DejaVu's, which matplotlib carries: with the fonts of
+the machine a heading of the narrow page may need one line more, and everything below it would stand lower.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def _cell(
 def still_style() -> str:
     """Return the style sheet of a page that stands still: one font everywhere, every card laid out before it is seen.
 
-    A page draws its cards when they come near the screen and scrolls smoothly; a picture taken meanwhile shows where the
-    page was on its way, another on every machine.
+    A page draws its cards when they come near the screen and scrolls smoothly; a picture taken meanwhile shows where
+    the page was on its way, another on every machine.
     """
     faces = []
     for name, weight in (("DejaVuSans", "1 599"), ("DejaVuSans-Bold", "600 1000")):
