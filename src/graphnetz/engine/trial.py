@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,53 +11,84 @@ import torch
 
 from graphnetz._core.errors import GraphnetzError
 from graphnetz._core.rng import training_context
+from graphnetz.engine.executors import Limits, LocalExecutor, results_of
 from graphnetz.engine.executors.outcome import said_by
 from graphnetz.engine.fitting import build_model
 from graphnetz.engine.guard import Guard, private
 from graphnetz.models import ModelSpec
 from graphnetz.models.construct import signature_of
-from graphnetz.records import Protocol
+from graphnetz.records import Cell, CellResult, Protocol
 from graphnetz.tasktypes import Split, TaskType, shown
 from graphnetz.tasktypes.sampled import sampled
 
 
-def tried(kind: TaskType, spec: ModelSpec, split: Split, *, protocol: Protocol, name: str) -> tuple[ModelSpec, str]:
-    """Build a model for a task and show it the first batch, with its loss and gradient.
+def tried(
+    kind: TaskType, models: Mapping[str, tuple[ModelSpec, Protocol]], split: Split
+) -> dict[str, tuple[ModelSpec, str]]:
+    """Build models for a task and show each the first batch, with its loss and gradient.
+
+    Each is tried in a process of its own: what its code does to libraries, to the environment or to the process itself
+    must not reach the driver, from which all workers are forked. One that ends its process is left for the run to
+    report.
 
     Parameters
     ----------
     kind, split
         The task.
-    spec
-        A model whose task types nobody declared.
-    protocol
-        How it would be trained.
-    name
-        What the report calls it.
+    models
+        Models whose task types nobody declared, by what the report calls them, and how each would be trained.
 
     Returns
     -------
-    spec, reason
-        The model, with ``level="node"`` where its rows are nodes and the task wants graphs or edges; and why it cannot
-        do the task, empty where it can.
+    dict
+        By name: the model, with ``level="node"`` where its rows are nodes and the task wants graphs or edges; and why
+        it cannot do the task, empty where it can.
     """
-    guard = Guard([spec.cls])
-    try:
-        reason = _tried(kind, spec, split, protocol, name)
-        other_rows = split.unit in ("graph", "edge") or split.dims.out_graph is not None
-        if not reason or spec.is_node_level or not other_rows:
-            return spec, reason
-        as_node = replace(spec, level="node")
-        return (spec, reason) if _tried(kind, as_node, split, protocol, name) else (as_node, "")
-    finally:
-        guard.restore()
+    cells = [Cell(name, kind.name, name, 0, protocol.replace(device="cpu")) for name, (_, protocol) in models.items()]
+    trial = Trial(kind, split, {name: spec for name, (spec, _) in models.items()})
+    found = results_of(LocalExecutor(workers=1), cells, trial, limits=Limits(seconds=600.0)) if cells else {}
+    answers = {name: (spec, "") for name, (spec, _) in models.items()}
+    for name, result in found.items():
+        if result.ok:
+            spec = models[name][0]
+            answers[name] = (replace(spec, level="node") if result.metrics["by_node"] else spec, "".join(result.notes))
+    return answers
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Calling it with a cell shows its model the first batch; nothing is trained."""
+
+    kind: TaskType
+    split: Split
+    specs: Mapping[str, ModelSpec]
+
+    def foreign(self, _: Cell) -> bool:
+        """Say that every cell runs code of somebody else."""
+        return True
+
+    def __call__(self, cell: Cell) -> CellResult:
+        """Return a result that says whether rows are nodes, and as its note why the model cannot do the task."""
+        spec = self.specs[cell.model]
+        guard = Guard([spec.cls])  # for where no process can be made
+        try:
+            reason, by_node = _tried(self.kind, spec, self.split, cell.protocol, cell.model), False
+            other_rows = self.split.unit in ("graph", "edge") or self.split.dims.out_graph is not None
+            if reason and not spec.is_node_level and other_rows:
+                as_node = replace(spec, level="node")
+                by_node = not _tried(self.kind, as_node, self.split, cell.protocol, cell.model)
+        finally:
+            guard.restore()
+        notes = (reason,) if reason and not by_node else ()
+        metrics = {"by_node": float(by_node)}
+        return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="by_node", metrics=metrics, notes=notes)
 
 
 def _tried(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, name: str) -> str:
     own = shown(private(split), kind.answers)
     with training_context(0, dtype=protocol.dtype):
         try:
-            model = build_model(kind, spec, own, protocol.replace(device="cpu"))
+            model = build_model(kind, spec, own, protocol)
             if callable(getattr(model, "fit", None)):
                 return ""  # trains itself; what it does is its own affair
             batch = next(iter(sampled(kind, protocol, model, own).batches(own, protocol.batch_size)))
