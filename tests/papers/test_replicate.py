@@ -1,5 +1,6 @@
 """Certificates: claims judged by hand, equivalence beside statsmodels, pages that escape, and the command."""
 
+import dataclasses
 import json
 import math
 
@@ -16,7 +17,7 @@ from graphnetz.analysis.replication import judge
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import SUITES
 from graphnetz.papers.benchmarking_gnns.tables import every_row
-from graphnetz.papers.replicate import REPLICATIONS, replicate
+from graphnetz.papers.replicate import REPLICATIONS, _asks_of, replicate
 from graphnetz.records import Published, Suite, Task
 from graphnetz.records.replication import (
     Certificate,
@@ -188,6 +189,50 @@ def test_claims_are_of_their_paper_and_agree_with_its_tables(paper):
     assert read_claims("graphnetz.papers." + paper.replace("-", "_")) == claims
 
 
+@pytest.mark.parametrize("paper", ["graphnetz", "benchmarking-gnns"])
+def test_every_claim_is_asked_once_at_every_size(paper):
+    known = REPLICATIONS[paper]
+    for size in known.sizes:
+        asked = [
+            claim.says
+            for part in known.make.parts
+            for claim in known.make.claims()
+            if claim.table in part.asked(None, size) and _asks_of(claim, SUITES[part.suite])
+        ]
+        assert sorted(asked) == sorted(claim.says for claim in known.make.claims())
+
+
+@pytest.mark.parametrize("size", ["generated", "published"])
+def test_beyond_size_small_every_published_row_has_a_suite_that_trains_it_as_published(size):
+    """The paper's widths and settings, 500k rows, encodings and second runs included, each in one part."""
+    parts = [part for part in REPLICATIONS["benchmarking-gnns"].make.parts if part.asked(None, size)]
+    rows = [
+        (row.table, row.task, row.model)
+        for part in parts
+        for row in SUITES[part.suite].published()
+        if row.table in part.asked(None, size)
+    ]
+    assert sorted(rows) == sorted((row.table, row.task, row.model) for row in every_row())
+    assert [part.asked("16", size) for part in parts if part.asked("16", size)] == [("16", "16 (second run)")]
+    suite = SUITES["bgnn-table-10"]
+    for task in suite(size):
+        ring = task.model_protocol["bgnn.RingGNN-500k"]
+        assert ring["hidden_channels"] == (93 if "_pe" in task.name else 102)
+        assert task.cross_validation.folds * len(task.cross_validation.seeds) == 100
+
+
+def test_size_generated_prices_the_published_protocol_on_data_of_our_own(tmp_path, monkeypatch):
+    monkeypatch.setattr("graphnetz.engine.cost.estimate.PROBE_SECONDS", 0.0)
+    lines = []
+    more = {"size": "generated", "hours": 0, "root": str(tmp_path / "data"), "workers": 1}
+    made = replicate("benchmarking-gnns", table="10", out=tmp_path / "run", tell=lines.append, **more)
+    assert lines[0].startswith("csl_pe_generated: 1100 cells to train")  # 11 networks, five folds, twenty seeds
+    assert lines[1].startswith("csl_generated: 1200 cells to train")
+    assert len(made.left) == sum(row.table == "10" for row in every_row())
+    assert {item.outcome for item in made.claims} == {"not run"}
+    assert made.cells == ()
+
+
 def test_a_small_table_runs_resumes_and_counts_honestly(tmp_path):
     lines = []
     more = {"epochs": 1, "hidden_channels": 4, "backend": "serial", "hours": None, "root": str(tmp_path / "data")}
@@ -278,12 +323,26 @@ def page_script():
 
 def test_the_page_of_the_documentation_is_made_from_the_stored_certificates(page_script):
     assert page_script.PAGE.read_text(encoding="utf-8") == page_script.page(), "run: python scripts/replication_page.py"
-    made = {item.paper: item for item in page_script.stored()}
-    assert "graphnetz" in made
-    for paper, certificate in made.items():
-        listed = {claim.says for claim in REPLICATIONS[paper].make.claims()}
-        assert {item.claim.says for item in certificate.claims} == listed
+    made = page_script.stored()
+    assert {(item.paper, item.size) for item in made} >= set(page_script.FIRST.items())
+    for certificate in made:
+        held = {item.table for item in (*certificate.cells, *certificate.left)}
+        claims = [claim for claim in REPLICATIONS[certificate.paper].make.claims() if claim.table in held]
+        assert sorted(item.claim.says for item in certificate.claims) == sorted(claim.says for claim in claims)
         assert all(cell.why_not for cell in certificate.cells if cell.agreement == "not comparable")
+
+
+def test_a_table_that_was_run_again_replaces_itself_and_nothing_else(page_script):
+    first = certificate("A")
+    other = dataclasses.replace(
+        first,
+        cells=tuple(dataclasses.replace(cell, table="4", ours=0.9) for cell in first.cells),
+        claims=(Judged(dataclasses.replace(PAIR, table="4"), "shown", "by a lot"),),
+    )
+    both = page_script.joined(first, other)
+    assert [cell.table for cell in both.cells] == ["3", "3", "4", "4"]
+    assert page_script.joined(both, other) == both
+    assert {item.claim.table for item in both.claims} == {"1", "4"}
 
 
 def test_stored_certificates_hold_what_was_run_and_contradict_nothing(page_script):
@@ -293,9 +352,11 @@ def test_stored_certificates_hold_what_was_run_and_contradict_nothing(page_scrip
         assert against == []
         assert [item for item in made.left if not item.needs] == []
         assert all(cell.runs > 1 and math.isfinite(cell.ours) for cell in made.cells)
-    rows = len(every_row())
-    (studies,) = (made for made in page_script.stored() if made.paper == "benchmarking-gnns")
-    assert len(studies.cells) + len(studies.left) == rows
+    for made in page_script.stored():
+        if made.paper == "benchmarking-gnns":
+            held = {item.table for item in (*made.cells, *made.left)}
+            assert len(made.cells) + len(made.left) == sum(row.table in held for row in every_row())
+            assert made.size != "small" or held == {row.table for row in every_row()}
 
 
 def test_a_certificate_survives_its_file():
