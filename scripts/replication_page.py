@@ -1,14 +1,14 @@
 """Write ``docs/replication.md`` from the certificates in ``benchmarks/results/replicate_*.json``.
 
-``python scripts/replication_page.py`` writes the page and its picture; ``... FOLDER NAME`` first takes over a
-certificate that ``graphnetz replicate`` left in a folder.
+``python scripts/replication_page.py`` writes the page and its picture; ``... FOLDER...`` first takes over the
+certificates that ``graphnetz replicate`` left in folders. That of one table (``--table``) replaces this table alone.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
-import shutil
 import sys
 from pathlib import Path
 
@@ -20,6 +20,8 @@ PAGE = HERE / "docs" / "replication.md"
 RESULTS = HERE / "benchmarks" / "results"
 PICTURE = HERE / "docs" / "images" / "replication.png"
 PAPERS = {"graphnetz": "GraphNetz", "benchmarking-gnns": "Benchmarking GNNs"}
+FIRST = {"graphnetz": "published", "benchmarking-gnns": "small"}
+"""The size of each paper that is stored under its name alone."""
 
 HEAD = """# Replicating papers
 
@@ -88,9 +90,31 @@ CAUSES = {
 
 
 def stored() -> list[Certificate]:
-    """Certificates that the project keeps, in the order of `PAPERS`."""
-    paths = [RESULTS / f"replicate_{name.replace('-', '_')}.json" for name in PAPERS]
-    return [certificate_from_json(json.loads(path.read_text(encoding="utf-8"))) for path in paths if path.exists()]
+    """Certificates that the project keeps, in the order of `PAPERS`; of one paper the first size first."""
+    paths = [path for name in PAPERS for path in sorted(RESULTS.glob(f"replicate_{name.replace('-', '_')}*.json"))]
+    return [certificate_from_json(json.loads(path.read_text(encoding="utf-8"))) for path in paths]
+
+
+def take(folder: Path) -> Path:
+    """Put the tables of a folder's certificate into what is stored of that paper at that size."""
+    made = certificate_from_json(json.loads((folder / "certificate.json").read_text(encoding="utf-8")))
+    size = "" if FIRST[made.paper] == made.size else f"_{made.size}"
+    target = RESULTS / f"replicate_{made.paper.replace('-', '_')}{size}.json"
+    if target.exists():
+        made = joined(certificate_from_json(json.loads(target.read_text(encoding="utf-8"))), made)
+    target.write_text(json.dumps(made.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target
+
+
+def joined(held: Certificate, made: Certificate) -> Certificate:
+    """The tables of ``made`` in the place of those of ``held``, and the other tables of ``held``."""
+    new = {item.table for item in (*made.cells, *made.left)}
+    return dataclasses.replace(
+        made,
+        cells=(*(cell for cell in held.cells if cell.table not in new), *made.cells),
+        left=(*(item for item in held.left if item.table not in new), *made.left),
+        claims=(*(item for item in held.claims if item.claim.table not in new), *made.claims),
+    )
 
 
 def summary(certificates: list[Certificate]) -> str:
@@ -243,8 +267,7 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        target = RESULTS / f"replicate_{sys.argv[2].replace('-', '_')}.json"
-        shutil.copyfile(Path(sys.argv[1]) / "certificate.json", target)
+    for place in sys.argv[1:]:
+        take(Path(place))
     picture(compared(stored()))
     PAGE.write_text(page(), encoding="utf-8")
