@@ -41,4 +41,9 @@ class GraphList(list[Any]):
         super().__init__(graphs)
         self.splits = splits
         self.replication = replication
-        self.info = dict(info or {})
+        self._info = dict(info or {})  # private, because it is about the files: no part of what the graphs are keyed by
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Facts about the raw data; empty where nobody told any."""
+        return self._info
