@@ -106,9 +106,14 @@ def take(folder: Path) -> Path:
     return target
 
 
+def tables_of(made: Certificate) -> set[str]:
+    """Tables that a certificate says something about; some are of claims alone."""
+    return {item.table for item in (*made.cells, *made.left, *(judged.claim for judged in made.claims))}
+
+
 def joined(held: Certificate, made: Certificate) -> Certificate:
     """The tables of ``made`` in the place of those of ``held``, and the other tables of ``held``."""
-    new = {item.table for item in (*made.cells, *made.left)}
+    new = tables_of(made)
     return dataclasses.replace(
         made,
         cells=(*(cell for cell in held.cells if cell.table not in new), *made.cells),

@@ -29,14 +29,18 @@ def train(site, tmp_path, out, *more):
     ])  # fmt: skip
 
 
+def notes(folder):
+    return json.loads((folder / "provenance.json").read_text())["notes"]
+
+
 def test_zinc_trains_from_one_command_and_says_what_was_trusted(mirror, tmp_path, capsys):
     assert train(mirror, tmp_path, "first") == 0
     found = json.loads((tmp_path / "first" / "results.json").read_text())
     assert [task["name"] for task in found["tasks"]] == ["zinc"]
-    assert {cell["metric"] for cell in found["cells"]} == {"test_mae"}
+    assert found["tasks"][0]["metric"] == "test_mae"
     assert {cell["n_train"] for cell in found["cells"]} == {6}  # the published split, not one of ours
     assert all(FIRST_USE in " ".join(cell["notes"]) for cell in found["cells"])
-    assert any(FIRST_USE in note for note in found["provenance"]["notes"])
+    assert any(FIRST_USE in note for note in notes(tmp_path / "first"))
     assert FIRST_USE in (tmp_path / "first" / "report.html").read_text(encoding="utf-8")
 
     (record,) = (tmp_path / "data").rglob("checksums.json")
@@ -63,5 +67,4 @@ def test_a_pin_of_the_users_is_no_trust_at_first_use(mirror, tmp_path, monkeypat
     (tmp_path / "pins.json").write_text(json.dumps({"molecules.zip": hashlib.sha256(body).hexdigest()}))
     monkeypatch.setenv("GRAPHNETZ_PINS", str(tmp_path / "pins.json"))
     assert train(mirror, tmp_path, "run") == 0
-    found = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert not any(FIRST_USE in note for note in found["provenance"]["notes"])
+    assert not any(FIRST_USE in note for note in notes(tmp_path / "run"))
