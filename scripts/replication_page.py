@@ -1,7 +1,7 @@
 """Write ``docs/replication.md`` from the certificates in ``benchmarks/results/replicate_*.json``.
 
 ``python scripts/replication_page.py`` writes the page and its picture; ``... FOLDER...`` first takes over the
-certificates that ``graphnetz replicate`` left in folders. That of one table (``--table``) replaces this table alone.
+certificates that ``graphnetz replicate`` left in folders. What was run there replaces the same cells and claims alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import dataclasses
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from graphnetz.records.replication import Certificate, ReplicatedCell, certificate_from_json
 from graphnetz.report.certificate import markdown
@@ -112,14 +114,28 @@ def tables_of(made: Certificate) -> set[str]:
 
 
 def joined(held: Certificate, made: Certificate) -> Certificate:
-    """The tables of ``made`` in the place of those of ``held``, and the other tables of ``held``."""
-    new = tables_of(made)
-    return dataclasses.replace(
-        made,
-        cells=(*(cell for cell in held.cells if cell.table not in new), *made.cells),
-        left=(*(item for item in held.left if item.table not in new), *made.left),
-        claims=(*(item for item in held.claims if item.claim.table not in new), *made.claims),
+    """What was run anew in the place of what is held of the same tasks; what was not run anew stays as it is."""
+
+    def place(row: Any) -> tuple[str, str, str]:
+        return row.table, row.task.removesuffix(f"_{made.size}"), row.model  # cells have the size in their names
+
+    ran, told, was = ({place(row) for row in rows} for rows in (made.cells, made.left, held.cells))
+    cells = (*(cell for cell in held.cells if place(cell) not in ran), *made.cells)
+    left = (
+        *(item for item in held.left if place(item) not in ran | told),
+        *(item for item in made.left if place(item) not in was),
     )
+    new = {item.claim.says: item for item in made.claims if item.outcome != "not run"}
+    claims = [new.pop(item.claim.says, item) for item in held.claims]
+    known = {item.claim.says for item in held.claims}
+    claims += [item for item in made.claims if item.claim.says not in known]
+    return dataclasses.replace(made, cells=_in_order(cells), left=_in_order(left), claims=tuple(claims))
+
+
+def _in_order(rows: Sequence[Any]) -> tuple[Any, ...]:
+    """Rows of one table and task together, in the order in which they first come."""
+    places = {key: place for place, key in enumerate(dict.fromkeys((row.table, row.task) for row in rows))}
+    return tuple(sorted(rows, key=lambda row: places[row.table, row.task]))
 
 
 def summary(certificates: list[Certificate]) -> str:

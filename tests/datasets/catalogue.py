@@ -265,9 +265,9 @@ Known differences, each with one cause tested in the golden run (`tests/datasets
 ## Gaps
 
 Text-attributed graphs, prediction in continuous time, hypergraphs and heterogeneous node types are not covered.
-PCQM-Contact, one of the five datasets of LRGB, has no card. It asks which atoms touch within each of 529,434 molecules and is scored by the MRR of a contact among the atoms of
-its own molecule. Link prediction here takes one graph, and edge classification asks about edges that are there: this
-question needs a task type of its own, which is not written.
+PCQM-Contact, one of the five datasets of LRGB, has no card. It asks which atoms touch within each of 529,434 molecules
+and is scored by the MRR of a contact among the atoms of its own molecule. Link prediction here takes one graph, and edge
+classification asks about edges that are there: this question needs a task type of its own, which is not written.
 MovieLens and the multilayer, weighted and directed networks are read as plain undirected graphs unless
 `Netz(..., multigraph=, directed=, weighted=)` asks otherwise. The plain copy of `board_directors` in a mirror
 may be another month than the one named. Networks that stand beside a published one (`ego_facebook`,

@@ -24,6 +24,7 @@ from graphnetz.records import Published, Suite, Task
 from graphnetz.records.replication import (
     Certificate,
     Judged,
+    LeftOut,
     PaperClaim,
     ReplicatedCell,
     Replication,
@@ -341,17 +342,23 @@ def test_the_page_of_the_documentation_is_made_from_the_stored_certificates(page
         assert all(cell.why_not for cell in certificate.cells if cell.agreement == "not comparable")
 
 
-def test_a_table_that_was_run_again_replaces_itself_and_nothing_else(page_script):
-    first = certificate("A")
+def test_what_was_run_again_replaces_itself_and_nothing_else(page_script):
+    first = dataclasses.replace(
+        certificate("A"), claims=(Judged(PAIR, "shown", "by a lot"), Judged(dataclasses.replace(PAIR, says="C"), "not run", "")),
+        left=(LeftOut("3", "v", "A", "minutes"), LeftOut("3", "w", "A", "minutes")),
+    )  # fmt: skip
+    (cell, _) = first.cells
     other = dataclasses.replace(
         first,
-        cells=tuple(dataclasses.replace(cell, table="4", ours=0.9) for cell in first.cells),
-        claims=(Judged(dataclasses.replace(PAIR, table="2"), "shown", "by a lot"),),  # a table of claims alone
+        cells=(dataclasses.replace(cell, task="v", ours=0.9),),
+        left=(LeftOut("3", "w", "A", "an hour"), LeftOut("3", "t", "A", "an hour")),
+        claims=(Judged(PAIR, "not run", ""), Judged(dataclasses.replace(PAIR, says="C"), "shown", "now")),
     )
     both = page_script.joined(first, other)
-    assert [cell.table for cell in both.cells] == ["3", "3", "4", "4"]
+    assert [(c.task, c.ours) for c in both.cells] == [("t", 0.81), ("u", 0.5), ("v", 0.9)]
+    assert [(x.task, x.needs) for x in both.left] == [("w", "an hour")]  # "t" is held, "v" was run
+    assert [(item.claim.says, item.outcome) for item in both.claims] == [("A over B", "shown"), ("C", "shown")]
     assert page_script.joined(both, other) == both
-    assert [item.claim.table for item in both.claims] == ["1", "1", "2"]
 
 
 def test_stored_certificates_hold_what_was_run_and_contradict_nothing(page_script):
