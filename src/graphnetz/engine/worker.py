@@ -98,9 +98,12 @@ class Workbench:
             return self._splits[key]
         task = self.tasks[name]
         try:
-            split = TASK_TYPES[task.task_type].split(self.dataset(name, seed), seed)
+            dataset = self.dataset(name, seed)
+            split = TASK_TYPES[task.task_type].split(dataset, seed)
         except DataError as error:
             raise DataError(f"Task {name!r}: {error}") from error
+        if trust := _info(dataset).get("trust"):
+            split.notes = (*split.notes, str(trust))  # files that no published checksum could be compared with
         if task.after_split is not None:
             with watched(self.root):
                 split = task.after_split(split, seed)
@@ -325,7 +328,14 @@ def _transformed(loaded: Any, transform: Any) -> Any:
     graphs = [loaded[i] for i in range(len(loaded))]
     # A transform with `many` does equal graphs together, which one by one it could not.
     out = transform.many(graphs) if hasattr(transform, "many") else [transform(graph) for graph in graphs]
-    return GraphList(out, splits=getattr(loaded, "splits", None), replication=getattr(loaded, "replication", "resplit"))
+    kept = {key: getattr(loaded, key) for key in ("splits", "replication") if hasattr(loaded, key)}
+    return GraphList(out, **kept, info=_info(loaded))
+
+
+def _info(loaded: Any) -> Mapping[str, Any]:
+    """Facts about raw data that a dataset of the catalogue brings; a user's attribute of that name may be anything."""
+    found = getattr(loaded, "info", None)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _size(split: Split) -> int:
