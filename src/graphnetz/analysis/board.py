@@ -119,7 +119,7 @@ def _places(
 
 def _left_out(table: ScoreTable, chosen: npt.NDArray[np.bool_], kept: npt.NDArray[np.intp]) -> str:
     """Which models have no row, and why."""
-    ran = np.isfinite(table.values[chosen]).any(axis=(0, 2)).tolist()
+    ran: npt.NDArray[np.bool_] = np.asarray(np.isfinite(table.values[chosen]).any(axis=(0, 2)))
     gone = sorted(set(range(len(table.models))) - set(kept.tolist()))
     parts = []
     for there, why in ((False, "no run finished"), (True, "too few seeds are shared with the others")):

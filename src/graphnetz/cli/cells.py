@@ -85,9 +85,9 @@ def export_cells(
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("cells.parquet"),
     as_json: AsJson = False,
 ) -> int:
-    """Write the finished cells of a run as Parquet, one row each.
+    """Write cells of a run as Parquet.
 
-    A folder of such files is what 'graphnetz leaderboard' reads without a store.
+    One row per finished cell: a folder of such files is what 'graphnetz leaderboard' reads without a store.
     """
     from graphnetz._core.paths import refuse_links
     from graphnetz._core.text import counted
