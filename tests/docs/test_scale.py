@@ -28,6 +28,7 @@ def test_the_page_holds_what_was_measured(script):
 def test_a_generated_table_is_ranked_by_skill(script, tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(script, "SHARD", 4_000)
+    script.generate(tmp_path / "20x40x10", 20, 40, 10)
     found = script.measure(tmp_path, 20, 40, 10)
     assert len(list((tmp_path / "20x40x10").glob("*.parquet"))) == 2
     assert found["rows"] == 8_000
