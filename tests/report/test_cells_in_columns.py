@@ -186,9 +186,10 @@ def test_kinds_are_not_mixed_and_too_much_is_refused(tmp_path, monkeypatch, caps
     both = ["leaderboard", str(tmp_path / "runs.parquet"), str(tmp_path / "runs.csv")]
     assert run_app(both) == 2
     assert "no table of cells in Parquet" in capsys.readouterr().err
-    monkeypatch.setattr(columns, "MOST_PLACES", 1)
-    with pytest.raises(DataError, match="more than the 1 places"):
-        columns.read_cells([tmp_path / "runs.parquet"])
+    monkeypatch.setattr(columns, "MOST_PLACES", 3)
+    pd.DataFrame(GOOD | {"seed": [0, 1]}).to_parquet(tmp_path / "sparse.parquet")
+    with pytest.raises(DataError, match="1 tasks x 2 models x 2 seeds are more than the 3 places"):
+        columns.read_cells([tmp_path / "sparse.parquet"])
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 but no more")
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         columns.read_cells([tmp_path / "broken.parquet"])
@@ -219,3 +220,34 @@ def test_cells_of_a_run_become_a_shard(tmp_path):
     assert run_app(["export", "cells", str(run), "--out", str(tmp_path / "cells.parquet")]) == 0
     assert run_app(["leaderboard", str(tmp_path / "cells.parquet"), "--out", str(tmp_path)]) == 0
     assert pd.read_csv(tmp_path / "board.csv")["model"].tolist() == ["model 2", "model 1", "model 0"]
+
+
+def test_broken_files_end_in_a_sentence_or_in_numbers(tmp_path):
+    """Any byte may be wrong: what comes out is a refusal, or a table whose scores the metric can take."""
+    from graphnetz._core.errors import GraphnetzError
+
+    frame(tasks=3).to_parquet(tmp_path / "whole.parquet", row_group_size=40)
+    whole, rng, refused = (tmp_path / "whole.parquet").read_bytes(), np.random.default_rng(2), 0
+    for _ in range(150):
+        broken = bytearray(whole)
+        for place in rng.integers(len(whole), size=rng.integers(1, 4)):
+            broken[place] ^= int(rng.integers(1, 256))
+        (tmp_path / "broken.parquet").write_bytes(broken if rng.random() < 0.8 else broken[: rng.integers(len(whole))])
+        try:
+            found = columns.read_cells([tmp_path / "broken.parquet"])
+        except GraphnetzError:
+            refused += 1
+        else:
+            assert np.nanmax(found.table.values) <= 1
+    assert refused > 30
+
+
+def test_a_small_file_of_endless_rows_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(columns, "MOST_PLACES", 50_000)
+    rows = 100_000
+    pd.DataFrame({"task": "a", "model": "m", "seed": np.arange(rows), "score": 0.5, "metric": "test_acc"}).to_parquet(
+        tmp_path / "t.parquet"
+    )
+    monkeypatch.setattr(columns, "_coded", None)  # nothing may be read
+    with pytest.raises(DataError, match="brings the rows to 100,000"):
+        columns.read_cells([tmp_path / "t.parquet"])

@@ -171,6 +171,7 @@ class _Gathered:
         self.counts: list[npt.NDArray[np.int64]] = []
         self.facts: dict[str, dict[int, set[Any]]] = {name: {} for name in _FACTS}
         self.single: bool | None = None
+        self.rows = 0
 
     def read(self, file: Path) -> None:
         from pyarrow import ArrowException, parquet
@@ -180,11 +181,21 @@ class _Gathered:
             chosen = self._columns(file.name, list(schema.names))
             texts = [title for title in chosen.values() if _is_text(schema.field(title).type)]
             with parquet.ParquetFile(file, read_dictionary=texts) as opened:  # names once, and a number per row
+                self._refuse_too_many(file.name, opened.metadata.num_rows)
                 for batch in opened.iter_batches(ROWS, columns=list(chosen.values())):
                     self._batch(file.name, {role: batch.column(title) for role, title in chosen.items()}, start)
                     start += len(batch)
-        except ArrowException as error:
+        except (ArrowException, OSError) as error:  # a page that does not unpack is an OSError
             raise DataError(f"The file {file.name!r} cannot be read as Parquet ({error}).") from error
+
+    def _refuse_too_many(self, name: str, rows: int) -> None:
+        """A small file may unpack to rows without end; there is no place for more rows than places."""
+        self.rows += rows
+        if self.rows > MOST_PLACES:
+            raise DataError(
+                f"{name!r} brings the rows to {self.rows:,}, more than the {MOST_PLACES:,} that are held at once. Give "
+                "means instead of runs, or one category at a time."
+            )
 
     def _columns(self, name: str, titles: list[str]) -> dict[str, str]:
         """Which column is what; a table of means has no seeds."""
