@@ -32,6 +32,7 @@ TABLES = ((30, 200), (100, 200), (100, 1_000))
 STORE_BYTES, COMMITS, PRICE = 1_300, 130, 0.04
 """A cell in a store with curves, results a driver commits per second (docs/scale.md), and dollars of a core-hour."""
 PLANS = (("1,000 models x 1,000 tasks x 10 seeds", 10_000_000), ("10,000 models x 1,000 tasks x 10 seeds", 100_000_000),
+         ("the same with 5 seeds", 50_000_000),
          ("one more model on 1,000 tasks x 10 seeds", 10_000))  # fmt: skip
 
 
@@ -142,11 +143,24 @@ def page(kept: dict[str, Any]) -> str:
     lines += ["", *_head(columns)]
     for what, cells in PLANS:
         hours = cells * 10 / 3600
-        lines.append(
-            f"| {what} | {cells:,} | {hours / 8766:.2g} | {hours / 24 / 1000:.2g} | {hours * PRICE:,.0f} | "
-            f"{cells * STORE_BYTES / 1e9:.3g} GB | {cells * each / 1e9:.2g} GB | {cells / COMMITS / 3600:.2g} h |"
-        )
+        figures = (hours / 8766, hours / 24 / 1000, hours * PRICE)
+        sizes = (cells * STORE_BYTES, cells * each)
+        cost = (*map(_rounded, figures), *map(_bytes, sizes), f"{_rounded(cells / COMMITS / 3600)} h")
+        lines.append(f"| {what} | {cells:,} | {' | '.join(cost)} |")
     return "\n".join(lines)
+
+
+def _rounded(value: float) -> str:
+    """Two digits, or whole numbers."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _bytes(value: float) -> str:
+    unit = next((unit for unit in ("GB", "MB") if value >= _UNITS[unit]), "kB")
+    return f"{_rounded(value / _UNITS[unit])} {unit}"
+
+
+_UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 def _head(columns: tuple[str, ...]) -> tuple[str, str]:
