@@ -262,7 +262,7 @@ def rings() -> Macros:
     worst = max(max(row["informative"], row["uninformative"]) for row in decided["false"])
     lines = [
         (text(f["facts"]["dataset"]), whole(f["facts"]["runs"]), text(f["facts"]["structure"]),
-         text(f["facts"]["features"]), text(f["facts"]["verdict"]), f"{f['hours_in_cells']:.1f}") for f in found
+         text(f["facts"]["features"]), text(f["facts"]["verdict"]), f"{f['hours_in_cells']:.2f}") for f in found
     ]  # fmt: skip
     return {
         "RingsTable": rows(lines), "RingsDatasets": whole(len(found)), "RingsWorst": share(worst, 1),
@@ -325,16 +325,17 @@ def _places(some: list[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def graph_needed() -> Macros:
-    """Tasks of the sweep on which the mean of MLP, which sees no edge, is the best."""
-    tasks = {name: task for name, task in stored("sweep.json")["tasks"].items() if "MLP" in task["scores"]}
-    ahead = []
-    for name, task in tasks.items():
+    """Tasks of the sweep on which something else than a graph network has the best mean, and how often it was what."""
+    networks = {*stored("sweep_ranks.json")["mean_ranks"], "GIN"}
+    first: list[str] = []
+    tasks = [task for task in stored("sweep.json")["tasks"].values() if set(task["scores"]) - networks]
+    for task in tasks:
         means = {m: mean(s) for m, s in task["scores"].items() if s and all(x is not None for x in s)}
-        if "MLP" in means:
-            sign = 1 if task["greater_is_better"] else -1
-            if max(means, key=lambda m: sign * means[m]) == "MLP":
-                ahead.append(name)
-    return {"SweepMlpFirst": of(len(ahead), len(tasks)), "SweepMlpTasks": text(", ".join(ahead)) or "none"}
+        sign = 1 if task["greater_is_better"] else -1
+        first.append(max(means, key=lambda m: sign * means[m]))
+    found = Counter(model for model in first if model not in networks)
+    listed = ", ".join(f"{text(model)} on {count}" for model, count in found.most_common())
+    return {"SweepBaselineFirst": of(sum(found.values()), len(tasks)), "SweepBaselines": listed or "none"}
 
 
 def glemos() -> Macros:
