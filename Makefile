@@ -7,7 +7,7 @@ OUT ?= runs/$(SUITE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots latex minimum real release clean
+.PHONY: help install run test lint format docs bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots latex paper minimum real release clean
 
 help:
 	@echo "make run        set up, run the default benchmark, write a report to $(OUT)"
@@ -19,6 +19,7 @@ help:
 	@echo "make browser    look at the report in a real browser"
 	@echo "make screenshots  take the pictures again that the browser tests compare; look at them before you commit"
 	@echo "make latex      compile what the report writes for papers"
+	@echo "make paper      numbers, figures and text of the methods paper (docs/paper) from stored results"
 	@echo "make minimum    set up the lowest declared versions beside, run a selection of the tests on them"
 	@echo "make release    build, check, install the wheel into an empty environment and run it"
 	@echo "make bench | bench-short | bench-rivals | chaos | mutants | golden | calibrate   the long runs"
@@ -108,6 +109,16 @@ bench: install
 latex: install
 	sh scripts/latex.sh
 	$(BIN)/python -m pytest -m latex tests/report $(PYTEST_ARGS)
+
+# One figure: python benchmarks/paper_figures.py NAME; only the numbers: python benchmarks/paper_numbers.py
+paper: install
+	sh scripts/latex.sh
+	$(BIN)/python benchmarks/paper_numbers.py
+	$(BIN)/python benchmarks/paper_figures.py
+	cd docs/paper && pdflatex -interaction=nonstopmode -halt-on-error paper >/dev/null && bibtex -terse paper && \
+		pdflatex -interaction=nonstopmode -halt-on-error paper >/dev/null && \
+		pdflatex -interaction=nonstopmode -halt-on-error paper >/dev/null
+	@echo docs/paper/paper.pdf
 
 chaos: install
 	$(BIN)/python benchmarks/chaos_all.py $(CHAOS_ARGS)

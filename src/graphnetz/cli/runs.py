@@ -250,18 +250,25 @@ def _merged_store(runs: list[Path], out: Path) -> Iterator[Store | None]:
 @app.command()
 def leaderboard(
     runs: Annotated[
-        list[Path], typer.Argument(help="Bundles, run folders, results.json files or CSV files of scores.")
+        list[Path],
+        typer.Argument(
+            help="Bundles, run folders, results.json files, CSV files of scores; or Parquet files of cells and folders "
+            "of them, for millions of cells."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the site.")] = Path("site"),
+    out: Annotated[Path, typer.Option(help="Folder of the site; cells in Parquet give its board.csv.")] = Path("site"),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "Leaderboard",
     as_json: Annotated[bool, typer.Option("--json", help="Print the places as JSON.")] = False,
 ) -> int:
     """Write a static page of many runs: places as intervals, groups that cannot be told apart, who was verified."""
     from graphnetz._core.text import shorten
+    from graphnetz.cli.cells import board_of_cells, cells_in
     from graphnetz.report.compare_runs import merge_reports
     from graphnetz.report.jsonio import jsonable
     from graphnetz.report.leaderboard import standings_section, write_site
 
+    if files := cells_in(runs):
+        return board_of_cells(files, out, as_json=as_json)
     with ExitStack() as stack:  # predictions of bundles are read while the analysis is made
         reports = _reports(runs, stack)
         merged = merge_reports(reports, names=_labels(runs), rename=True)

@@ -101,7 +101,7 @@ def rank_sets(
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or not np.isfinite(table).all():
         raise UsageError(f"Values have shape {table.shape}; pass a table of tasks x models without gaps.")
-    table = _block_means(table, blocks)
+    table = block_means(table, blocks)
     n, k = table.shape
     better: Bools = np.zeros((k, k), dtype=np.bool_)
     reason = ""
@@ -118,7 +118,8 @@ def rank_sets(
     return RankSets(1 + better.sum(axis=0), k - better.sum(axis=1), better, means, n, alpha, reason)
 
 
-def _block_means(table: Floats, blocks: Sequence[Hashable] | None) -> Floats:
+def block_means(table: Floats, blocks: Sequence[Hashable] | None) -> Floats:
+    """Average the tasks of a block: they depend on each other."""
     if blocks is None:
         return table
     if len(blocks) != len(table):
