@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_KEPT_BELOW, _GIVEN_BACK_FROM = 1 << 30, 1 << 20
+_TOLD = [False]
 
 
 def reuse_memory() -> bool:
@@ -17,5 +23,29 @@ def reuse_memory() -> bool:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return False
-    trim_threshold, mmap_threshold = -1, -3
-    return bool(mallopt(mmap_threshold, 1 << 30)) and bool(mallopt(trim_threshold, (1 << 31) - 1))
+    _TOLD[0] = bool(mallopt(_MMAP_THRESHOLD, _KEPT_BELOW)) and bool(mallopt(_TRIM_THRESHOLD, (1 << 31) - 1))
+    return _TOLD[0]
+
+
+@contextmanager
+def giving_back(wanted: bool = True) -> Iterator[None]:
+    """Give freed arrays of a megabyte and more back to the system inside a ``with`` block.
+
+    What a process takes is then what it holds. Kept arrays leave holes that fit the next request or do not, so of the
+    same cell one run took twice as much memory as another. Nothing happens in a process that did not call
+    `reuse_memory`, such as a user's own.
+
+    Parameters
+    ----------
+    wanted
+        False changes nothing.
+    """
+    if not (wanted and _TOLD[0]):
+        yield
+        return
+    library = ctypes.CDLL(None)
+    library.mallopt(_MMAP_THRESHOLD, _GIVEN_BACK_FROM)
+    try:
+        yield
+    finally:
+        library.mallopt(_MMAP_THRESHOLD, _KEPT_BELOW)
