@@ -26,7 +26,7 @@ from graphnetz.engine.cost.folders import rehearse
 from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory, results_of
 from graphnetz.engine.fitting import build_model
 from graphnetz.engine.plan import GraphSize, Plan
-from graphnetz.engine.worker import Workbench
+from graphnetz.engine.worker import LARGE_ARCS, Workbench
 from graphnetz.graphs.folder import GraphFolder
 from graphnetz.records import Cell, CellResult
 from graphnetz.tasktypes import TASK_TYPES, Split, TaskType
@@ -41,7 +41,8 @@ HOLES, ROW_BYTES = 1.8, 64
 """What a process takes for every byte alive, where rows per arc (of so many bytes) and rows per node alternate.
 
 Freed blocks of one size do not fit the next request of another, and the C library keeps them. Measured for attention on
-graphs of 10,000 and 50,000 nodes: 1.6 to 2.1. Where all rows are per node, as in GCN, it is 1.
+graphs of 10,000 and 50,000 nodes: 1.6 to 2.1. Where all rows are per node, as in GCN, it is 1, and so it is on large
+graphs, whose arrays are given back.
 """
 
 _PROBES = ((512, 2048), (1024, 2048), (1536, 2048), (512, 6144))
@@ -151,7 +152,7 @@ def resident(peaks: Sequence[float], size: GraphSize) -> float:
     terms, powers = _terms(peaks), _powers(size)
     parts = terms * powers
     step = float(parts.sum())
-    mixed = bool(terms[3] > ROW_BYTES and 0.1 * step < parts[3] < 0.9 * step)
+    mixed = bool(size.arcs < LARGE_ARCS and terms[3] > ROW_BYTES and 0.1 * step < parts[3] < 0.9 * step)
     return extrapolate(peaks, size) + ((HOLES - 1.0) * step if mixed else 0.0)
 
 

@@ -48,7 +48,7 @@ def measured(
     fresh = memory.reset_high_water()
     begin = time.perf_counter()
     on_disk = mapped_bytes() > 0
-    with malloc.giving_back(on_disk), memory.sampled(on_disk) as highest:
+    with malloc.giving_back(on_disk, size=1 << 20), memory.sampled(on_disk) as highest:
         try:
             result = accept(cell, run_one(cell))
         except stops:
