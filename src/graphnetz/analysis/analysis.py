@@ -13,6 +13,7 @@ import numpy as np
 
 from graphnetz._core.changed import changed
 from graphnetz._core.grouping import grouped
+from graphnetz._core.text import shorten
 from graphnetz.analysis import (
     across_tasks,
     aggregates,
@@ -39,6 +40,7 @@ from graphnetz.analysis.aggregates import Aggregates, CostPoint
 from graphnetz.analysis.components import components_of
 from graphnetz.analysis.declared import declared
 from graphnetz.analysis.diagnostics import (
+    BLOCKED,
     diagnose,
     diagnose_pairs,
     diagnostic_verdicts,
@@ -159,8 +161,15 @@ class Analysis:
         found = self.pair_diagnostics[pair.task, pair.a, pair.b]
         about = [d for d in remarks if pair.involves(d.model)]
         flags = [d.kind for d in about] + (["skew"] if found.skew else [])
-        testable = found.testable and not any(d.blocks for d in about)
-        return changed(pair, flags=tuple(dict.fromkeys(flags)), testable=testable)
+        doubt = found.reason or next((f"{shorten(d.model)} {BLOCKED}" for d in about if d.blocks), "")
+        return changed(pair, flags=tuple(dict.fromkeys(flags)), doubt=doubt)
+
+    def _withheld(self, place: Standing | None, pairs: Sequence[Comparison]) -> list[PairDiagnostic]:
+        """Differences of a task that a test shows and nobody claims, but for those with the best: its sentence has them."""
+        best = place.best if place else ""
+        held = (pair for pair in pairs if pair.doubt and math.isnan(pair.p_decided) and not pair.involves(best))
+        found = (self.pair_diagnostics[pair.task, pair.a, pair.b] for pair in held)
+        return [one for one in found if not one.testable]
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -449,7 +458,11 @@ class Analysis:
             found = verdicts.task_verdicts(
                 self.support, t, place, pairs=pairs, baselines=baselines, gap=self.gaps.get(task, math.nan)
             )
-            out += [*found, *tuning.task_words(self.tuning, task), *diagnostic_verdicts(remarks.get(task, ()))]
+            out += [
+                *found,
+                *tuning.task_words(self.tuning, task),
+                *diagnostic_verdicts(remarks.get(task, ()), self._withheld(place, pairs)),
+            ]
             if pairs and place and max(pair.n for pair in pairs) < 2:
                 mine = (row for row in self.example_tests if row["task"] == task and place.best in (row["a"], row["b"]))
                 out += map(reach.example_words, mine)
