@@ -165,7 +165,7 @@ class Analysis:
         return changed(pair, flags=tuple(dict.fromkeys(flags)), doubt=doubt)
 
     def _withheld(self, place: Standing | None, pairs: Sequence[Comparison]) -> list[PairDiagnostic]:
-        """Differences of a task that a test shows and nobody claims, but for those with the best: its sentence has them."""
+        """Differences that a test shows and nobody claims; of those with the best model its own sentence speaks."""
         best = place.best if place else ""
         held = (pair for pair in pairs if pair.doubt and math.isnan(pair.p_decided) and not pair.involves(best))
         found = (self.pair_diagnostics[pair.task, pair.a, pair.b] for pair in held)
@@ -458,11 +458,8 @@ class Analysis:
             found = verdicts.task_verdicts(
                 self.support, t, place, pairs=pairs, baselines=baselines, gap=self.gaps.get(task, math.nan)
             )
-            out += [
-                *found,
-                *tuning.task_words(self.tuning, task),
-                *diagnostic_verdicts(remarks.get(task, ()), self._withheld(place, pairs)),
-            ]
+            remarked = diagnostic_verdicts(remarks.get(task, ()), self._withheld(place, pairs))
+            out += [*found, *tuning.task_words(self.tuning, task), *remarked]
             if pairs and place and max(pair.n for pair in pairs) < 2:
                 mine = (row for row in self.example_tests if row["task"] == task and place.best in (row["a"], row["b"]))
                 out += map(reach.example_words, mine)

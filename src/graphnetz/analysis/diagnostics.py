@@ -377,7 +377,10 @@ def dot_panels(
     return tuple(out)
 
 
-TAIL = "the differences have a long tail towards the other sign, and a test of the mean of so few of them then errs too often"
+TAIL = (
+    "the differences have a long tail towards the other sign, and a test of the mean of so few of them then errs too "
+    "often"
+)
 """Why a difference that a test shows is not claimed: runs of the tail that were not drawn could undo it."""
 BLOCKED = "collapses on too many seeds"
 MOST_WITHHELD = 3
@@ -420,11 +423,12 @@ def _withheld(task: str, pairs: Sequence[PairDiagnostic]) -> Verdict:
     """Name the differences of a task that are seen and not claimed, the largest first, and say why."""
     pairs = sorted(pairs, key=lambda pair: (-abs(pair.mean), pair.a, pair.b))
     said = [
-        f"{shorten(p.a)} minus {shorten(p.b)} ({number(p.mean, signed=True)}, this sign on {p.same_sign} of {p.n} seeds)"
+        f"{shorten(p.a)} minus {shorten(p.b)} ({number(p.mean, signed=True)}, "
+        f"this sign on {p.same_sign} of {p.n} seeds)"
         for p in pairs[:MOST_WITHHELD]
     ]
     more = len(pairs) - len(said)
     listed = ", ".join(said) + (f" and {counted(more, 'more pair')}" if more else "")
-    basis = f"mean {number(pairs[0].mean, signed=True)}, {pairs[0].beside}" if len(pairs) == 1 else ""
+    basis = pairs[0].beside if len(pairs) == 1 else ""
     text = f"Seen but not claimed: {listed}; {TAIL}. More seeds can decide."
     return Verdict("untestable", task, text, basis, ("not-testable",))
