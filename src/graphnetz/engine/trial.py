@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,13 @@ def tried(kind: TaskType, spec: ModelSpec, split: Split, *, protocol: Protocol, 
         if not reason or spec.is_node_level or not other_rows:
             return spec, reason
         as_node = replace(spec, level="node")
-        return (spec, reason) if _tried(kind, as_node, split, protocol, name) else (as_node, "")
+        again = _tried(kind, as_node, split, protocol, name)
+        if not again:
+            return as_node, ""
+        if width := _MULTIPLIED.search(again):  # its rows are nodes, and only their width is wrong
+            words = f"its rows are nodes of {width[1]} values, and a head for them was told {width[2]}. {_WIDTH}"
+            reason = f"{name} cannot do {kind.label} ({kind.name}): {words}{_place(spec)}"
+        return spec, reason
     finally:
         guard.restore()
 
@@ -69,17 +76,33 @@ def _tried(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, na
         except GraphnetzError as error:  # ours, about what came: the place is that of their code that sent it
             return f"{name} cannot do {kind.label} ({kind.name}): {error}{_place(spec)}"
         except Exception as error:  # a user's code may raise anything; which line is theirs to know
-            return f"{name} cannot do {kind.label} ({kind.name}): {said_by(error)}{_advice(spec, error, name)}"
+            return f"{name} cannot do {kind.label} ({kind.name}): {_said(spec, error)}{_advice(spec, error, name, own)}"
     return ""
 
 
-def _advice(spec: ModelSpec, error: Exception, name: str) -> str:
-    """What to do where the constructor explains what was raised."""
+_WIDTH = "Take the width of the output from out_channels."
+_MULTIPLIED = re.compile(r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)")
+
+
+def _said(spec: ModelSpec, error: Exception) -> str:
+    """What was raised, and where in their code, or where their ``forward`` begins if it was raised in ours."""
+    said = said_by(error)
+    return said if " (at " in said else f"{said}{_place(spec)}"
+
+
+def _advice(spec: ModelSpec, error: Exception, name: str, split: Split) -> str:
+    """What to do where the constructor, or what ``forward`` reads, explains what was raised."""
     if isinstance(error, TypeError) and "required" in str(error):
         return f'. Give what is required in Python: model_kwargs={{"{name}": {{...}}}}.'
     told = signature_of(spec.factory or spec.cls)
     if told is not None and not told:
         return ". Its constructor is told no widths: take in_channels, hidden_channels and out_channels."
+    width = _MULTIPLIED.search(str(error))
+    if width and int(width[1]) == split.dims.in_channels != int(width[2]):
+        return f". This data has {width[1]} features per node: take the width of the input from in_channels."
+    code = getattr(getattr(spec.cls, "forward", None), "__code__", None)
+    if code is not None and "y" in code.co_names and not spec.is_ours:
+        return ". It reads y: labels are hidden from models, -1 or missing, but for those of training."
     return ""
 
 
@@ -108,8 +131,7 @@ def _rows(model: Any, split: Split, batch: Any) -> str:
         return f"{got} for a batch of {count} {split.unit}s. Return one {one} per {split.unit}."
     if out.dim() > 1 and out.size(1) != split.dims.out_channels:
         return (
-            f"{out.size(1)} values per {split.unit}, and the task has {split.dims.out_channels}. Take the width of the "
-            "output from out_channels."
+            f"{out.size(1)} values per {split.unit}, and the task has {split.dims.out_channels}. {_WIDTH}"
         )
     return ""
 
