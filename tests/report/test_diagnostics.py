@@ -132,6 +132,18 @@ def test_failures_scored_worst_change_the_winner():
     assert upside.cell("cora", "crasher")[2] == steady.max()
 
 
+def test_a_tie_with_the_worst_result_takes_the_first_place_from_nobody():
+    """A model whose every run failed was said to have the best mean, were its failures scored as the worst result."""
+    same = np.full(SEEDS, 0.444)
+    found = analyse(
+        table_of({"Broken": np.full(SEEDS, np.nan), "MLP": same}),
+        facts=Facts(tasks=INFOS, cells=[failure("Broken", seed) for seed in range(SEEDS)]),
+    )
+    assert found.standings_worst == {"cora": "MLP"}
+    assert not any("Failures decide" in verdict.text for verdict in found.verdicts)
+    assert "decide" not in found.headline.distrust.text
+
+
 def test_a_model_that_never_ran_is_not_scored_worst(table):
     values = table.values.copy()
     values[0, 0] = np.nan

@@ -289,8 +289,15 @@ class Analysis:
         failed = {pair: rate.seeds for pair, rate in failure_rates(self.scores, self.facts.failures).items()}
         table = scored_worst(self.scores, failed)
         hit = dict.fromkeys(task for (task, _), seeds in failed.items() if seeds)
-        ranked = {task: comparisons.by_mean(table, table.tasks.index(task)) for task in hit}
-        return {task: models[0] for task, models in ranked.items() if models}
+        found = {task: comparisons.means_by(table, table.tasks.index(task)) for task in hit}
+        out = {}
+        for task, means in found.items():
+            # A tie with the worst result takes the first place from nobody.
+            place, first = self.standings[task], next(iter(means), "")
+            held = place is not None and place.best in means and means[place.best] == means[first]
+            if means:
+                out[task] = place.best if place is not None and held else first
+        return out
 
     @cached_property
     def gaps(self) -> dict[str, float]:

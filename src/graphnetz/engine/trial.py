@@ -130,9 +130,7 @@ def _rows(model: Any, split: Split, batch: Any) -> str:
         got = "one number" if out.dim() == 0 else f"{out.size(0)} row{'s' * (out.size(0) != 1)}"
         return f"{got} for a batch of {count} {split.unit}s. Return one {one} per {split.unit}."
     if out.dim() > 1 and out.size(1) != split.dims.out_channels:
-        return (
-            f"{out.size(1)} values per {split.unit}, and the task has {split.dims.out_channels}. {_WIDTH}"
-        )
+        return f"{out.size(1)} values per {split.unit}, and the task has {split.dims.out_channels}. {_WIDTH}"
     return ""
 
 
