@@ -57,6 +57,20 @@ def test_drawn_signs_agree_with_all_of_them(monkeypatch):
     assert drawn.better.tolist() == exact.better.tolist()
 
 
+@pytest.mark.parametrize(("tasks", "seed"), [(12, 10), (12, 39), (20, 10), (20, 19)])
+def test_places_do_not_depend_on_the_order_of_tasks_and_models(tasks, seed):
+    """A board lists the tasks of a run by name, and said that a model may be 3rd to 11th where its report said 9th."""
+    rng = np.random.default_rng(seed)
+    values = np.linspace(0, 1.1, 8) + rng.normal(0, 0.8, (tasks, 8))
+    table = -np.argsort(np.argsort(-values, axis=1), axis=1).astype(float)
+    first = rank_sets(table)
+    for _ in range(20):
+        rows, columns = rng.permutation(tasks), rng.permutation(8)
+        again = rank_sets(table[rows][:, columns])
+        assert again.low.tolist() == first.low[columns].tolist()
+        assert again.high.tolist() == first.high[columns].tolist()
+
+
 def test_blocks_count_once_and_identical_models_are_never_told_apart():
     values = np.random.default_rng(0).normal(size=(6, 3)) + np.array([0.0, 8.0, 8.0])
     values[:, 2] = values[:, 1]

@@ -34,8 +34,12 @@ class NotAssessedError(Exception):
     """Why there are no contributions."""
 
 
+Reader = Callable[[str], list[Kept]]
+"""What looks up the predictions of a task."""
+
+
 def example_reader(
-    results: Sequence[CellResult], tasks: Mapping[str, TaskInfo], folder: str | Path | None = None
+    results: Sequence[CellResult], tasks: Mapping[str, TaskInfo], folder: str | Path | Reader | None = None
 ) -> Callable[[str], Contributions | None]:
     """Return what looks up the contributions of a task when they are asked for, and keeps them.
 
@@ -46,7 +50,7 @@ def example_reader(
     tasks
         Declared facts per task.
     folder
-        Run folder whose ``examples/`` holds the predictions that the cells do not.
+        Run folder whose ``examples/`` holds the predictions that the cells do not, or what looks them up.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def example_reader(
             return None
         kept = [Kept(c.model, c.seed, c.predictions) for c in cells if c.predictions is not None]
         try:
-            kept = kept or ([] if folder is None else _as_digested(read_examples(folder, task), cells, task))
+            kept = _completed(kept, cells, task, folder)
         except StoreError as error:
             if isinstance(error, IntegrityError) or any(cell.predicted for cell in cells):
                 raise IntegrityError(f"{error} Restore it from a copy, or remove the folder 'examples'.") from None
@@ -83,6 +87,31 @@ def example_reader(
         return contributions(task, tasks[task], kept, scores) if kept else None
 
     return find
+
+
+def _completed(
+    kept: list[Kept], cells: Sequence[CellResult], task: str, place: str | Path | Reader | None
+) -> list[Kept]:
+    """Add what lies elsewhere: in a folder where the cells hold nothing, in those of several runs what they lack."""
+    if kept and not callable(place):
+        return kept
+    there = {(one.model, one.seed) for one in kept}
+    return kept + _as_digested(
+        [one for one in looked_up(task, place) if (one.model, one.seed) not in there], cells, task
+    )
+
+
+def looked_up(task: str, place: str | Path | Reader | None) -> list[Kept]:
+    """Return what was predicted for a task and lies in a run folder, or in what looks it up in several.
+
+    Examples
+    --------
+    >>> looked_up("cora", None)
+    []
+    """
+    if place is None:
+        return []
+    return place(task) if callable(place) else read_examples(place, task)
 
 
 def _as_digested(kept: list[Kept], cells: Sequence[CellResult], task: str) -> list[Kept]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,7 +77,13 @@ class Trial:
             other_rows = self.split.unit in ("graph", "edge") or self.split.dims.out_graph is not None
             if reason and not spec.is_node_level and other_rows:
                 as_node = replace(spec, level="node")
-                by_node = not _tried(self.kind, as_node, self.split, cell.protocol, cell.model)
+                again = _tried(self.kind, as_node, self.split, cell.protocol, cell.model)
+                by_node = not again
+                if width := _MULTIPLIED.search(again):  # its rows are nodes, and only their width is wrong
+                    words = (
+                        f"its rows are nodes of {width[1]} values, and a head for them was told {width[2]}. {_WIDTH}"
+                    )
+                    reason = f"{cell.model} cannot do {self.kind.label} ({self.kind.name}): {words}{_place(spec)}"
         finally:
             guard.restore()
         notes = (reason,) if reason and not by_node else ()
@@ -101,17 +108,33 @@ def _tried(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, na
         except GraphnetzError as error:  # ours, about what came: the place is that of their code that sent it
             return f"{name} cannot do {kind.label} ({kind.name}): {error}{_place(spec)}"
         except Exception as error:  # a user's code may raise anything; which line is theirs to know
-            return f"{name} cannot do {kind.label} ({kind.name}): {said_by(error)}{_advice(spec, error, name)}"
+            return f"{name} cannot do {kind.label} ({kind.name}): {_said(spec, error)}{_advice(spec, error, name, own)}"
     return ""
 
 
-def _advice(spec: ModelSpec, error: Exception, name: str) -> str:
-    """What to do where the constructor explains what was raised."""
+_WIDTH = "Take the width of the output from out_channels."
+_MULTIPLIED = re.compile(r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)")
+
+
+def _said(spec: ModelSpec, error: Exception) -> str:
+    """What was raised, and where in their code, or where their ``forward`` begins if it was raised in ours."""
+    said = said_by(error)
+    return said if " (at " in said else f"{said}{_place(spec)}"
+
+
+def _advice(spec: ModelSpec, error: Exception, name: str, split: Split) -> str:
+    """What to do where the constructor, or what ``forward`` reads, explains what was raised."""
     if isinstance(error, TypeError) and "required" in str(error):
         return f'. Give what is required in Python: model_kwargs={{"{name}": {{...}}}}.'
     told = signature_of(spec.factory or spec.cls)
     if told is not None and not told:
         return ". Its constructor is told no widths: take in_channels, hidden_channels and out_channels."
+    width = _MULTIPLIED.search(str(error))
+    if width and int(width[1]) == split.dims.in_channels != int(width[2]):
+        return f". This data has {width[1]} features per node: take the width of the input from in_channels."
+    code = getattr(getattr(spec.cls, "forward", None), "__code__", None)
+    if code is not None and "y" in code.co_names and not spec.is_ours:
+        return ". It reads y: labels are hidden from models, -1 or missing, but for those of training."
     return ""
 
 
@@ -139,10 +162,7 @@ def _rows(model: Any, split: Split, batch: Any) -> str:
         got = "one number" if out.dim() == 0 else f"{out.size(0)} row{'s' * (out.size(0) != 1)}"
         return f"{got} for a batch of {count} {split.unit}s. Return one {one} per {split.unit}."
     if out.dim() > 1 and out.size(1) != split.dims.out_channels:
-        return (
-            f"{out.size(1)} values per {split.unit}, and the task has {split.dims.out_channels}. Take the width of the "
-            "output from out_channels."
-        )
+        return f"{out.size(1)} values per {split.unit}, and the task has {split.dims.out_channels}. {_WIDTH}"
     return ""
 
 

@@ -91,12 +91,12 @@ def told(data: pd.DataFrame, replication: str | Mapping[str, str] | None) -> pd.
             raise unknown_name("task", task, data["task"].unique())
     wanted = data["task"].map(table)
     given = data.get("replication", wanted).fillna(wanted)
-    clash = data[wanted.notna() & (given != wanted)]
-    if not clash.empty:
-        task = clash.iloc[0]["task"]
+    clash = (wanted.notna() & (given != wanted)).to_numpy()
+    if clash.any():
+        task = data["task"].to_numpy()[clash][0]
         raise DataError(
-            f"Task {task!r} has replication {given[clash.index[0]]!r} in its column, and {table[task]!r} was told. "
-            "Give one of them."
+            f"Task {task!r} has replication {given.to_numpy()[clash][0]!r} in its column, and {table[task]!r} was "
+            "told. Give one of them."
         )
     return data.assign(replication=given)
 
