@@ -32,16 +32,13 @@ from graphnetz.selection.plan import bank_space
 SPLITS = 2
 GRAPHS = 300
 KEYS = ("x", "edge_index", "edge_attr", "y", "num_nodes")
-DEAR = (
-    "PNA-",
-    "GPS",
-    "GraphTransformer",
-    "EGC-aggregators=max",
-    "ChebNet",
-    "GraphSAGE-act=relu-aggr=max",
-    "GCN-act=relu-dropout=0.5",
-)
-"""Configurations that are measured last."""
+TURNS = (
+    ("FeatureOnly", "GradientBoosting", "WeisfeilerLeman", "MLP", "SGC", "GCN-act=relu-dropout=0.0", "GIN-num_layers"),
+    ("GIN-hidden", "GraphSAGE-act=relu-aggr=mean", "GAT", "EGC-aggregators=symnorm"),
+    ("PNA", "GPS", "GraphTransformer", "EGC-aggregators=max", "ChebNet", "GraphSAGE-act=relu-aggr=max",
+     "GCN-act=relu-dropout=0.5"),
+)  # fmt: skip
+"""Beginnings of the names of configurations: the cheap ones of all collections first, the dear ones last."""
 
 
 @dataclass(frozen=True)
@@ -183,22 +180,22 @@ def kept(entry: Entry, out: Path, root: str) -> Collection | None:
     return as_collection(graphs, name=entry.name)
 
 
-def passes() -> Iterator[tuple[int, bool]]:
-    """Split, and whether it is the turn of the dear configurations."""
-    for dear in (False, True):
+def passes() -> Iterator[tuple[int, int]]:
+    """Split, and which of `TURNS`."""
+    for turn in range(len(TURNS)):
         for split in range(SPLITS):
-            yield split, dear
+            yield split, turn
 
 
-def measure(entry: Entry, held: Collection, turn: tuple[int, bool], done: set[str], stream: Any) -> float:
+def measure(entry: Entry, held: Collection, turn: tuple[int, int], done: set[str], stream: Any) -> float:
     """Train what is missing of one collection and split; return the processor seconds it took."""
     from graphnetz.engine.plan import make_plan
     from graphnetz.engine.worker import Workbench
     from graphnetz.selection.building import engine_model
     from graphnetz.selection.collect import PROTOCOL, OnProcessor, measured_task
 
-    split, dear = turn
-    space = {item.name: item for item in bank_space("graph_cls") if item.name.startswith(DEAR) == dear}
+    split, number = turn
+    space = {item.name: item for item in bank_space("graph_cls") if item.name.startswith(TURNS[number])}
     missing = [name for name in space if f"{entry.name}|{split}|{name}" not in done]
     if not missing:
         return 0.0
@@ -224,14 +221,17 @@ def collect(out: Path, root: str, only: str | None) -> None:
     path = out / "records.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     done = {f"{r['graph']}|{r['split']}|{r['configuration']}" for r in rows}
+    if odd := [item.name for item in bank_space("graph_cls") if sum(map(item.name.startswith, TURNS)) != 1]:
+        raise SystemExit(f"TURNS does not name {odd[0]} once.")
     chosen = [entry for entry in entries() if only is None or only in entry.name]
+    found, made = ([entry for entry in chosen if entry.real == real] for real in (True, False))
     with path.open("a", buffering=1) as stream:
-        for turn in passes():
-            for number, entry in enumerate(chosen):
+        for turn, part in ((turn, part) for part in (found, made) for turn in passes()):
+            for number, entry in enumerate(part):
                 held = kept(entry, out, root)
                 if held is not None:
                     spent = measure(entry, held, turn, done, stream)
-                    print(f"pass {turn} {number + 1}/{len(chosen)} {entry.name} {spent:.1f} s",
+                    print(f"pass {turn} {number + 1}/{len(part)} {entry.name} {spent:.1f} s",
                           time.strftime("%H:%M:%S"), flush=True)  # fmt: skip
 
 

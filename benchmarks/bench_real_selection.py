@@ -22,6 +22,7 @@ LEVEL = 0.9
 TASKS = ("link_pred", "node_cls", "graph_cls")
 COLUMNS = (
     *("graph", "domain", "best", "average", "first", "three", "random", "average_three", "covered", "cells", "far"),
+    "expected",
 )
 
 
@@ -48,6 +49,7 @@ def left_out(known: Known) -> dict[str, Any]:
             rows["covered"].append(int(inside[seen].sum()))
             rows["cells"].append(int(seen.sum()))
             rows["far"].append(bool(found.unfamiliar))
+            rows["expected"].append(found.regret)
     return {key: np.array(value) for key, value in rows.items()}
 
 
@@ -65,6 +67,8 @@ def summary(rows: dict[str, Any]) -> dict[str, Any]:
     draws = rng.choice(coverage, (5_000, len(coverage))).mean(axis=1)
     regret1, regret3 = rows["best"] - rows["first"], rows["best"] - rows["three"]
     far = rows["far"]
+    # Where regret is expected to be small it should be small: the halves of the graphs by what was expected.
+    small = rows["expected"] <= np.median(rows["expected"])
     return {
         "graphs": len(far), "domains": len(gain), "mean best": rows["best"].mean(),
         "first": rows["first"].mean(), "average best": rows["average"].mean(), "random": rows["random"].mean(),
@@ -72,6 +76,10 @@ def summary(rows: dict[str, Any]) -> dict[str, Any]:
         "p (Wilcoxon of domains, one-sided)": float(stats.wilcoxon(gain, alternative="greater").pvalue)
         if np.any(gain) else 1.0,
         "regret of first": regret1.mean(), "regret of three": regret3.mean(),
+        "expected regret of first": rows["expected"].mean(),
+        "small expected regret": rows["expected"][small].mean(), "regret where small": regret1[small].mean(),
+        "large expected regret": rows["expected"][~small].mean() if (~small).any() else float("nan"),
+        "regret where large": regret1[~small].mean() if (~small).any() else float("nan"),
         "regret of the average best": (rows["best"] - rows["average"]).mean(),
         "regret of the average three": (rows["best"] - rows["average_three"]).mean(),
         "coverage": coverage.mean(), "coverage interval": np.quantile(draws, [0.025, 0.975]).round(3).tolist(),

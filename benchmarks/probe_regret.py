@@ -4,7 +4,8 @@ One graph of every domain of the bank, drawn with a seed, is read from FOLDER (t
 `bank_collect.py`), its whole domain is taken out of the bank, and for each task it serves a line says how far from the
 best stay the first choice and the best of three of the recommendation, of a race within the budget. The
 best is that of all configurations trained in full on the same splits. What is there is not measured again.
-With ``--processor`` budgets are processor seconds, so that other work on the machine takes nothing away.
+With ``--processor`` budgets are processor seconds, so that other work on the machine takes nothing away; no run is
+stopped by the clock then, and ``took`` says how much the last one went over.
 With ``--records`` what each configuration reaches in full is taken from the bank, whose records are of the same splits
 and protocol, so that a graph costs its race alone; ``apart`` is how far what the race measured lies from them.
 ``--shared`` and ``--wheels`` (as for `bank_collect.py`) build graphs that FOLDER lacks; what cannot be had is left out.
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from bank_collect import LARGE, kept_graph
 from bank_graphs import Folders, real_entries
 from graphnetz._core.errors import GraphnetzError
+from graphnetz.engine import executors
 from graphnetz.graphs import as_graph
 from graphnetz.graphs.compressed import Graph
 from graphnetz.selection import PerformanceBank, recommend
@@ -33,6 +35,7 @@ from graphnetz.selection import probe as race_module
 from graphnetz.selection.probe import Race, probe
 from graphnetz.selection.real import known_graphs
 
+limits = executors.Limits
 SPLITS, RECORDED = 3, 2
 """Splits of a race, and those that every record of the bank has."""
 FOREVER = 1e6
@@ -61,16 +64,31 @@ def without(bank: PerformanceBank, domain: str) -> PerformanceBank:
     return out
 
 
-def sample(bank: PerformanceBank, seed: int, names_at_hand: set[str]) -> list[tuple[str, str]]:
-    """One graph per domain and task, in an order drawn with the seed; the tasks take turns."""
+def sample(bank: PerformanceBank, seed: int, task_types: tuple[str, ...]) -> list[tuple[list[str], str]]:
+    """The graphs of each domain and the task, in an order drawn with the seed; the tasks take turns."""
     rng, turns = np.random.default_rng(seed), []
-    for task_type in ("node_cls", "link_pred"):
+    for task_type in task_types:
         known = known_graphs(bank, task_type)
-        known = known.take(np.array([name in names_at_hand for name in known.graphs]))
-        domains = rng.permutation(np.unique(known.domains))
         names = np.array(known.graphs)
-        turns.append([(str(rng.choice(names[known.domains == domain])), task_type) for domain in domains])
+        domains = rng.permutation(np.unique(known.domains))
+        turns.append([(rng.permutation(names[known.domains == domain]).tolist(), task_type) for domain in domains])
     return [pair for pairs in zip_longest(*turns) for pair in pairs if pair]
+
+
+def at_hand(names: list[str], folder: Path, bank: PerformanceBank, folders: Folders | None) -> str | None:
+    """The first of the graphs that is small enough and in the folder, or can be built as the bank knows it."""
+    built = {} if folders is None else {entry.name: entry for entry in real_entries(folders)}
+    for name in names:
+        held = bank.graphs[name]
+        if held.edges > LARGE:
+            continue
+        try:
+            graph = kept_graph(built[name], folder) if name in built else graph_of(folder, name)
+        except (OSError, KeyError, ValueError, GraphnetzError):
+            continue  # a wheel or a set that is not here
+        if (graph.num_nodes, graph.num_edges) == (held.nodes, held.edges):
+            return name
+    return None
 
 
 def regrets(found: Race, truth: dict[str, float], prior: list[str]) -> dict[str, float]:
@@ -122,21 +140,6 @@ def _apart(found: Race, truth: dict[str, float], splits: int) -> float:
     return float(np.mean(gaps)) if gaps else float("nan")
 
 
-def at_hand(folder: Path, bank: PerformanceBank, folders: Folders | None) -> set[str]:
-    """Names of the bank's real graphs below `LARGE` edges that are in the folder or can be built."""
-    found = set()
-    for entry in real_entries(folders) if folders is not None else ():
-        if entry.name in bank.graphs and bank.graphs[entry.name].edges <= LARGE:
-            try:
-                kept_graph(entry, folder)
-            except (OSError, KeyError, ValueError, GraphnetzError):
-                continue  # a wheel or a set that is not here
-    for name, graph in bank.graphs.items():
-        if graph.real and (folder / f"{name.replace(' ', '_')}.npz").exists():
-            found.add(name)
-    return found
-
-
 def main() -> None:
     """Measure what is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -154,16 +157,17 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.processor:
         race_module.time = Processor  # type: ignore[assignment]
+        executors.Limits = lambda *_: limits(None)  # type: ignore[assignment, misc]
     bank = PerformanceBank.load()
     lines = asked.out.read_text().splitlines() if asked.out.exists() else []
     done = {(row["graph"], row["task"], row["budget"]) for row in map(json.loads, lines)}
     folders = Folders(asked.shared, asked.wheels, asked.catalogue) if asked.shared is not None else None
-    chosen = [
-        pair for pair in sample(bank, asked.seed, at_hand(asked.graphs, bank, folders)) if asked.task in (None, pair[1])
-    ]
-    print(f"{len(chosen)} graphs and tasks", flush=True)
-    for name, task_type in chosen[: asked.most]:
-        if (name, task_type, asked.budget) not in done:
+    tasks = (asked.task,) if asked.task else ("node_cls", "link_pred")
+    for names, task_type in sample(bank, asked.seed, tasks)[: asked.most]:
+        name = at_hand(names, asked.graphs, bank, folders)
+        if name is None:
+            print(f"{bank.graphs[names[0]].domain}: no graph at hand for {task_type}", flush=True)
+        elif (name, task_type, asked.budget) not in done:
             rest = without(bank, bank.graphs[name].domain)
             row = one(graph_of(asked.graphs, name), task_type, rest, asked.budget, bank if asked.records else None)
             with asked.out.open("a") as stream:
