@@ -395,6 +395,10 @@ def _marks(graphs: Sequence[BankGraph], task_type: str) -> npt.NDArray[np.float3
     return np.array(rows, dtype=np.float32).reshape(len(graphs), len(missing))
 
 
+_LATER: tuple[Any, ...] = (False, "", {}, 1)
+"""What the graphs of older files do not say: found or made, licence, splits, number of graphs."""
+
+
 def _parse(content: bytes, name: str) -> PerformanceBank:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as data:
@@ -413,12 +417,22 @@ def _parse(content: bytes, name: str) -> PerformanceBank:
     bank = PerformanceBank()
     single, several = iter(arrays["features"]), iter(many)
     same = {task: held for task, held in marks.items() if tuple(header["landmarks"][task]) == LANDMARKS.get(task)}
-    for i, (graph, nodes, edges, *more) in enumerate(header["graphs"]):
-        domain, origin, real, licence, splits, count = (*more, *(False, "", {}, 1)[len(more) - 2 :])
+    for i, (title, nodes, edges, domain, origin, *more) in enumerate(header["graphs"]):
+        real, licence, splits, count = (*more, *_LATER[len(more) :])
         found = {task: held[i].astype(np.float64) for task, held in same.items() if np.isfinite(held[i]).any()}
-        row = next(several if count > 1 else single).astype(np.float64)
-        bank.graphs[graph] = BankGraph(
-            graph, row, int(nodes), int(edges), domain, origin, bool(real), licence, found, splits, int(count)
+        row = next(several if int(count) > 1 else single).astype(np.float64)
+        bank.graphs[title] = BankGraph(
+            title,
+            row,
+            int(nodes),
+            int(edges),
+            domain,
+            origin,
+            bool(real),
+            str(licence),
+            found,
+            dict(splits),
+            int(count),
         )
     names = list(bank.graphs)
     configurations = [Configuration.from_json(item) for item in header["configurations"]]

@@ -92,7 +92,7 @@ def per_graph(held: Collection) -> FloatArray:
     union, count, sizes = held.union, held.num_graphs, held.sizes.astype(np.float64)
 
     def summed(values: npt.ArrayLike) -> FloatArray:
-        return np.bincount(held.owner, weights=np.asarray(values, dtype=np.float64), minlength=count)
+        return np.asarray(np.bincount(held.owner, np.asarray(values, dtype=np.float64), count), dtype=np.float64)
 
     degree = union.simple_degree.astype(np.float64)
     edges, triangles = summed(degree) / 2, summed(union.node_triangles)
@@ -134,9 +134,9 @@ def _feature_facts(held: Collection) -> list[float]:
     colours, used = start_colours(x, len(x))
     values = np.asarray(x, dtype=np.float64)
     nonzero = (values != 0).sum(axis=1)
-    means = np.stack([np.bincount(held.owner, weights=column, minlength=held.num_graphs) for column in values.T[:256]])
-    means = means / held.sizes
-    total = values[:, :256].var(axis=0).sum()
+    columns = values.T[:256]
+    means = np.stack([np.bincount(held.owner, column, held.num_graphs) for column in columns]) / held.sizes
+    total = columns.var(axis=1).sum()
     apart = float(means.var(axis=1).sum() / total) if total > 0 else 0.0
     return [
         1.0, values.shape[1], 1 - nonzero.mean() / values.shape[1], float(np.isin(values, (0, 1)).all()),

@@ -31,7 +31,7 @@ class Extractor:
     """A function of a `Graph`. Without ``names`` it returns a distribution, else one value per name."""
 
     name: str
-    compute: Callable[[Graph], Any]
+    compute: Callable[[Any], Any]
     names: tuple[str, ...] = ()
 
     @property
@@ -41,7 +41,7 @@ class Extractor:
             return self.names
         return tuple(f"{self.name}_{statistic}" for statistic in STATISTICS)
 
-    def __call__(self, graph: Graph) -> FloatArray:
+    def __call__(self, graph: Graph | Collection) -> FloatArray:
         """Return the features of ``graph``, in the order of `columns`."""
         raw = self.compute(graph)
         if not self.names:

@@ -158,9 +158,8 @@ def own_collections(files: Sequence[Path], labels: Sequence[Path] = ()) -> tuple
     """Collections of one's own; tables want their classes in the same order."""
     if labels and len(labels) != len(files):
         raise UsageError(f"There are {len(files)} --graph and {len(labels)} --labels. Give one of each per collection.")
-    return tuple(
-        CollectionSpec(str(file), table) for file, table in zip(files, labels or [None] * len(files), strict=True)
-    )
+    tables = map(CollectionSpec, map(str, files), labels) if labels else map(CollectionSpec, map(str, files))
+    return tuple(tables)
 
 
 def carried_graphs() -> tuple[CardSpec, ...]:
