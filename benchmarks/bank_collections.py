@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
-from torch_geometric.utils import k_hop_subgraph, subgraph
 
 from graphnetz._core.rng import generator
 from graphnetz.datasets import CARDS
@@ -111,23 +111,25 @@ def egos(card: str, domain: str, *, hops: int = 1, count: int = 300, width: int 
         if data.x is not None and data.x.is_floating_point():
             columns = data.x.var(dim=0).argsort(descending=True)[:width].sort().values
             x = data.x[:, columns]
-        return as_collection(
-            [_around(data, x, node, int(y[node]), hops, most, rng) for node in sorted(nodes)], name=name
-        )
+        rows, columns = data.edge_index.numpy()
+        ones = sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(data.num_nodes,) * 2)
+        joined = ((ones + ones.T) > 0).tocsr()
+        chosen = sorted(nodes)
+        return as_collection([_around(joined, x, v, int(y[v]), hops, most, rng) for v in chosen], name=name)
 
     return Entry(name, domain, card, f"nodes within {hops} of a node, at most {most}", build)
 
 
-def _around(data: Any, x: Any, node: int, label: int, hops: int, most: int, rng: Any) -> Data:
-    both = torch.cat([data.edge_index, data.edge_index.flip(0)], dim=1)
-    near = k_hop_subgraph(node, hops, both, num_nodes=data.num_nodes)[0]
+def _around(adjacency: Any, x: Any, node: int, label: int, hops: int, most: int, rng: Any) -> Data:
+    near = np.array([node])
+    for _ in range(hops):
+        near = np.union1d(near, adjacency[near].indices)
     if len(near) > most:
-        others = near[near != node].numpy()
-        near = torch.tensor(sorted([node, *rng.choice(others, most - 1, replace=False).tolist()]))
-    edges = subgraph(near, torch.unique(both, dim=1), relabel_nodes=True, num_nodes=data.num_nodes)[0]
+        near = np.array(sorted([node, *rng.choice(near[near != node], most - 1, replace=False).tolist()]))
+    edges = torch.from_numpy(np.stack(adjacency[near][:, near].nonzero()).astype(np.int64))
     # Which node is meant is part of what a model has to know.
-    centre = (near == node).float()[:, None]
-    held = centre if x is None else torch.cat([x[near].float(), centre], dim=1)
+    centre = torch.from_numpy(near == node).float()[:, None]
+    held = centre if x is None else torch.cat([x[torch.from_numpy(near)].float(), centre], dim=1)
     return Data(x=held, edge_index=edges, y=torch.tensor([label]), num_nodes=len(near))
 
 

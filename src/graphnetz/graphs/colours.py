@@ -132,7 +132,7 @@ def unit_rows(counts: Any) -> Any:
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> unit_rows(sp.csr_matrix([[9.0, 16.0]])).toarray().tolist()
+    >>> unit_rows(sp.csr_matrix([[9.0, 16.0]])).toarray().round(6).tolist()
     [[0.6, 0.8]]
     """
     import scipy.sparse as sp
