@@ -251,13 +251,13 @@ def figure_files(
     analysis: Analysis, *, formats: Iterable[str] = FORMATS, size: str = "page"
 ) -> Iterator[tuple[str, bytes]]:
     """Draw every figure, on two cores where there are, and return its files one after another, by name."""
-    lean_family()  # here, so that a child draws with the same files and leaves none behind
-    calls = [functools.partial(_files_of, analysis, name, tuple(formats), size) for name in FIGURES]
-    for files in shared(calls):
+    lean_family()  # here, so that a child draws with the same font files and leaves none behind
+    draw = functools.partial(_files_of, analysis, formats=tuple(formats), size=size)
+    for files in shared([functools.partial(draw, name) for name in FIGURES]):
         yield from files.items()
 
 
-def _files_of(analysis: Analysis, name: str, formats: tuple[str, ...], size: str) -> dict[str, bytes]:
+def _files_of(analysis: Analysis, name: str, *, formats: tuple[str, ...], size: str) -> dict[str, bytes]:
     with lean_fonts(), no_collector(), sized(size) as paper:
         pages = [draw()[0] for draw in FIGURES[name].pages(analysis)]
         return page_files(pages, name, formats=formats, dpi=paper.dpi) if pages else {}

@@ -8,38 +8,24 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib.font_manager import FontEntry, fontManager
 
-FAMILIES = ("graphnetz DejaVu Sans", "graphnetz DejaVu Sans, all letters")
+FAMILY = "graphnetz DejaVu Sans"
 _FACES = (
     ("DejaVuSans.ttf", "normal", 400),
     ("DejaVuSans-Bold.ttf", "normal", 700),
     ("DejaVuSans-Oblique.ttf", "oblique", 400),
 )
-_USUAL = (
-    (0x20, 0x17F),
-    (0x370, 0x3FF),
-    (0x2010, 0x2044),
-    (0x2070, 0x209C),
-    (0x2190, 0x2199),
-    (0x2200, 0x22FF),
-    (0x2605, 0x2605),
-)
-"""Letters of western Europe and Greece, dashes and quotation marks, raised and lowered digits, arrows, mathematics."""
-
 _UNUSED = ("GPOS", "GSUB", "GDEF", "MATH", "FFTM")
 
 
 @functools.cache
-def lean_family() -> list[str]:
-    """Return the names of font families with the same outlines, made once per process.
+def lean_family() -> str:
+    """Return the name of a font family with the same outlines, made once per process.
 
-    The first holds the letters that figures are written with, the second those of all scripts, for names in others.
-    Every PDF cuts its fonts down to its letters: without layout tables that takes a quarter of the time, and with a few
-    hundred letters instead of six thousand a small part of that.
+    Subsetting the layout tables takes three quarters of the time of writing a small PDF.
     """
     from fontTools.ttLib import TTFont
 
@@ -51,26 +37,13 @@ def lean_family() -> list[str]:
         for table in _UNUSED:
             if table in font:
                 del font[table]
-        font.save(folder / f"all-{name}")
-        _cut(font)
         font.save(folder / name)
-        for family, file in zip(FAMILIES, (name, f"all-{name}"), strict=True):
-            entry = FontEntry(
-                fname=str(folder / file), name=family, style=style, variant="normal", weight=weight, stretch="normal",
-                size="scalable",
-            )  # fmt: skip
-            fontManager.ttflist.append(entry)
-    return list(FAMILIES)
-
-
-def _cut(font: Any) -> None:
-    """Leave the usual letters only, drawn and spaced as before."""
-    from fontTools import subset
-
-    options = subset.Options(glyph_names=True, recommended_glyphs=True, legacy_kern=True, notdef_outline=True)
-    cutter = subset.Subsetter(options)
-    cutter.populate(unicodes=[code for first, last in _USUAL for code in range(first, last + 1)])
-    cutter.subset(font)
+        entry = FontEntry(
+            fname=str(folder / name), name=FAMILY, style=style, variant="normal", weight=weight, stretch="normal",
+            size="scalable",
+        )  # fmt: skip
+        fontManager.ttflist.append(entry)
+    return FAMILY
 
 
 def _remove_at_exit(folder: Path) -> None:
