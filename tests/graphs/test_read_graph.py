@@ -335,3 +335,61 @@ def test_tables_that_are_no_text_are_refused(tmp_path):
         read_graph(edges, labels=labels)
     with pytest.raises(DataError, match=r"not a text file|cannot be read"):
         read_graph(labels)
+
+
+PLAIN = ["{}\n", "# c\n{}\n", "source,target\n{}\n", "{}", "{}\r\n", "\n{}\n\n", "% a\n{}\n# b\n"]
+TURNS = ["0,1\n12,7", "3,4,0.5\n5,6,x", "1, 2\n3,4 ", "007,8\n9,1"]
+ODD = ["1,2 # three\n4,5", " 1,2\n3,4", "1,2\n-3,4", "1,2\n+3,4", "1,2\n3", "1,2\n3.0,4", '"1",2\n3,4', "1,2\n3,é",
+       "1,2\n9999999999999999999,1", "1,2\r3,4", "1,2\n\x003,4", "1;2\n3;4", "1,2x\n3,4"]  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", PLAIN)
+@pytest.mark.parametrize("content", TURNS + ODD)
+def test_the_quick_reader_agrees_with_the_usual_one_or_leaves_it_to_it(tmp_path, frame, content):
+    from graphnetz.graphs.edgelist import _fast
+    from graphnetz.graphs.quick_pairs import quick_pairs
+
+    file = tmp_path / "edges.csv"
+    file.write_bytes(frame.format(content.replace("\n", "\r\n") if "\r\n" in frame else content).encode())
+    skip = int(frame.startswith("source"))
+    found, usual = quick_pairs(file, ",", skip=skip), _fast(file, ",", (0, 1), skip=skip, kind=np.int64)
+    if content in ODD:
+        assert found is None
+    else:
+        np.testing.assert_array_equal(found, usual)
+
+
+def test_the_quick_reader_takes_blanks_and_tabs(tmp_path):
+    from graphnetz.graphs.quick_pairs import quick_pairs
+
+    file = tmp_path / "edges.txt"
+    file.write_text("1  2 7\n3\t4\n5 6 \n")
+    assert quick_pairs(file, None).tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert quick_pairs(file, "\t") is None
+    file.write_text("1\t2\n3 \t4\n")
+    assert quick_pairs(file, "\t").tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_large_list_is_read_like_a_small_one(tmp_path, monkeypatch):
+    from graphnetz.graphs import edgelist
+
+    file = tmp_path / "edges.csv"
+    pairs = np.random.default_rng(0).integers(0, 10**6, (500, 2)) * 7
+    file.write_text("src,dst,kind\n" + "".join(f"{a},{b},{a % 3}\n" for a, b in pairs.tolist()))
+    usual = edgelist.read_edge_list(file)
+    monkeypatch.setattr(edgelist, "_LARGE", 0)
+    quick = edgelist.read_edge_list(file)
+    np.testing.assert_array_equal(quick.ids, usual.ids)
+    np.testing.assert_array_equal(quick.edges, usual.edges)
+    np.testing.assert_array_equal(quick.ids[quick.edges], pairs)
+
+
+@pytest.mark.parametrize("top", [30, 10**9])
+def test_ids_are_numbered_as_by_sorting(top):
+    from graphnetz.graphs.edgelist import numbered
+
+    pairs = np.random.default_rng(1).integers(0, top, (40, 2))
+    ids, edges = numbered(pairs)
+    wanted, inverse = np.unique(pairs, return_inverse=True)
+    np.testing.assert_array_equal(ids, wanted)
+    np.testing.assert_array_equal(edges, inverse.reshape(pairs.shape))

@@ -3,6 +3,7 @@
 import math
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphnetz.records.views import CellView, Curve, CurvePanel, DotRow, Grid, RankSetView, RankView, TaskRow
 from graphnetz.report import charts
-from graphnetz.report.charts.base import Scale, legend, look, padded, trail
+from graphnetz.report.charts.base import Scale, legend, look, padded, thinned, trail
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 SHORT = "</script><img…or=alert(1)>"
@@ -160,3 +161,20 @@ def test_a_trail_leads_through_its_points(points):
     for dx, dy, point in zip(numbers[::2], numbers[1::2], points[1:], strict=True):
         x, y = x + dx, y + dy
         assert (x, y) == pytest.approx(point, abs=0.051)
+
+
+@given(st.lists(st.floats(0, 200, allow_subnormal=False), min_size=2, max_size=60))
+def test_a_thinned_line_passes_where_the_whole_one_does(heights):
+    points = [(5.0 * i, height) for i, height in enumerate(heights)]
+    kept = thinned(points)
+    assert kept[0] == points[0]
+    assert kept[-1] == points[-1]
+    xs, ys = zip(*kept, strict=True)
+    slope = np.interp([x for x, _ in points], xs, ys) - heights
+    # A vertical gap is longer than the distance to a steep line.
+    steep = [abs((d - b) / (c - a)) for (a, b), (c, d) in pairwise(kept)]
+    assert np.abs(slope).max() <= 0.15 * math.hypot(1, max(steep)) + 1e-9
+
+
+def test_a_flat_line_is_two_points():
+    assert thinned([(float(i), 3.0) for i in range(80)]) == [(0.0, 3.0), (79.0, 3.0)]

@@ -5,7 +5,7 @@ The recommendation is the common case and must come at once: nothing here import
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +47,9 @@ Features = Annotated[
     Path | None, typer.Option(help="Numbers of the nodes: CSV with the column node and one column per feature.")
 ]
 Root = Annotated[str, typer.Option(help="Where datasets are kept.")]
+Orbits = Annotated[
+    str, typer.Option(help="exact, or sampled: counted on 20,000 edges of a larger graph, with standard errors.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
@@ -64,6 +67,7 @@ def recommend_command(
         typer.Option(help="glemos, metagl (published records), or a file of your own: joined to the bank that ships."),
     ] = None,
     selector: Annotated[str | None, typer.Option(help="Who ranks (see 'graphnetz list selectors').")] = None,
+    orbits: Orbits = "exact",
     probe: Annotated[
         str | None,
         typer.Option(help="Race configurations on your graph for so long, such as 60s; the answer is measured."),
@@ -101,7 +105,7 @@ def recommend_command(
         )
     known, own = _known(bank, root)
     longest = 1000 if probe is not None else max(top, verify)
-    result = recommend(graph, task, top=longest, budget=budget, bank=known, selector=chosen)
+    result = recommend(graph, task, top=longest, budget=budget, bank=known, selector=chosen, orbits=orbits)
     race = None
     if probe is not None or verify:
         race = _trained(result, probe, verify, seeds=seeds, epochs=epochs, workers=workers, out=out)
@@ -180,28 +184,41 @@ def features(
     node_features: Annotated[
         Path | None, typer.Option("--features", help="Numbers of the nodes: CSV with the column node.")
     ] = None,
+    orbits: Orbits = "exact",
     root: Root = "data/benchmark",
     as_json: AsJson = False,
 ) -> int:
-    """Print the meta-features of a graph; of a graph folder with their standard errors (0: exact)."""
+    """Print the meta-features of a graph; from samples or a graph folder with their standard errors (0: exact)."""
     from graphnetz.graphs import GraphFolder
     from graphnetz.selection import feature_names, meta_features
     from graphnetz.selection.example import Source
     from graphnetz.selection.folders import folder_features
+    from graphnetz.selection.sampled import check_how, sampled_features
 
+    check_how(orbits)
     of = "graph_cls" if feature_set == "collection" else ""
     graph = Source(file, labels, label_column, node_features, root).read(of)
     if isinstance(graph, GraphFolder):
-        found = folder_features(graph, feature_set)
-        rows = {name: dict(zip(("value", "error"), map(jsonable, pair), strict=True)) for name, pair in found.items()}
-        words = [f"{name}\t{value!r}\t± {error!r}" for name, (value, error) in found.items() if value == value]
-        blank = sum(value != value for value, _ in found.values())
-        words.append(f"{blank} more are not computed for a graph on disk.") if blank else None
-        return answer(as_json, lambda: rows, lambda: put("\n".join(words)))
+        return _with_errors(folder_features(graph, feature_set), as_json, "are not computed for a graph on disk")
+    if orbits == "sampled" and not of:
+        return _with_errors(sampled_features(graph, feature_set), as_json, "have no value on this graph")
     values = meta_features(graph, feature_set)
     table = {name: jsonable(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
     lines = [f"{name}\t{'' if value is None else repr(value)}" for name, value in table.items()]
     return answer(as_json, lambda: table, lambda: put("\n".join(lines)))
+
+
+def _with_errors(found: Mapping[str, tuple[float, float]], as_json: bool, else_: str) -> int:
+    """Values with standard errors; least and greatest of a sample have none."""
+    rows = {name: dict(zip(("value", "error"), map(jsonable, pair), strict=True)) for name, pair in found.items()}
+    words = [
+        f"{name}\t{value!r}\t{f'± {error!r}' if error == error else 'of the sample'}"
+        for name, (value, error) in found.items()
+        if value == value
+    ]
+    blank = sum(value != value for value, _ in found.values())
+    words.append(f"{blank} more {else_}.") if blank else None
+    return answer(as_json, lambda: rows, lambda: put("\n".join(words)))
 
 
 @select_app.command()

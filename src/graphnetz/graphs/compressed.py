@@ -18,6 +18,7 @@ from graphnetz._core.errors import DataError
 from graphnetz.graphs import counts
 from graphnetz.graphs.arrays import class_codes, class_names
 from graphnetz.graphs.files import read_graph
+from graphnetz.graphs.some_counts import some_orbit_counts
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -107,7 +108,7 @@ class Graph:
     @cached_property
     def edge_triangles(self) -> IntArray:
         """Triangles on each edge, in the order of `edges`."""
-        return counts.edge_triangles(self.indptr, self.indices)
+        return counts.edge_triangles(self.indptr, self.indices, self._ranks)
 
     @cached_property
     def node_triangles(self) -> IntArray:
@@ -129,7 +130,15 @@ class Graph:
     @cached_property
     def orbits(self) -> IntArray:
         """Counts ``[E, 12]`` of the edge orbits, in the order of `edges`."""
-        return counts.orbit_counts(self.indptr, self.indices)
+        return counts.orbit_counts(self.indptr, self.indices, self._ranks, self.edge_triangles)
+
+    def some_orbits(self, places: IntArray) -> IntArray:
+        """Rows of `orbits` at some of the edges, without counting the others."""
+        return some_orbit_counts(self.indptr, self.indices, places, self._ranks, self.edge_triangles)
+
+    @cached_property
+    def _ranks(self) -> counts.Ranked:
+        return counts.ranked(self.indptr, self.indices)
 
 
 def as_graph(

@@ -15,7 +15,7 @@ from numba import njit
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-_Ranked = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
+Ranked = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
 
 ORBITS = (
     *("path3", "triangle", "path4_end", "path4_centre", "claw", "cycle4"),
@@ -84,9 +84,9 @@ def pagerank_stopped(indptr: IntArray, indices: IntArray, *, damping: float, tol
     return np.asarray(rank)
 
 
-def edge_triangles(indptr: IntArray, indices: IntArray) -> IntArray:
-    """Triangles on each edge i < j, edges in lexicographic order."""
-    low_ptr, low_idx, low_edge, _, _ = _ranked(indptr, indices)
+def edge_triangles(indptr: IntArray, indices: IntArray, ranks: Ranked | None = None) -> IntArray:
+    """Triangles on each edge i < j, edges in lexicographic order; ``ranks`` from `ranked`, where it is known."""
+    low_ptr, low_idx, low_edge, _, _ = ranks or ranked(indptr, indices)
     return np.asarray(_triangles(low_ptr, low_idx, low_edge, len(indices) // 2))
 
 
@@ -95,18 +95,20 @@ def core_numbers(indptr: IntArray, indices: IntArray) -> IntArray:
     return np.asarray(_cores(indptr, indices))
 
 
-def orbit_counts(indptr: IntArray, indices: IntArray) -> IntArray:
+def orbit_counts(
+    indptr: IntArray, indices: IntArray, ranks: Ranked | None = None, triangles: IntArray | None = None
+) -> IntArray:
     """Exact induced counts ``[E, 12]`` of the edge orbits of 3- and 4-node graphlets.
 
-    The columns are named in `ORBITS`; the paw's edges lie at its tail, opposite the tail, and at the
-    node of the tail.
+    The columns are named in `ORBITS` and lie in memory one after the other; the paw's edges lie at its tail, opposite
+    the tail, and at the node of the tail. ``ranks`` and ``triangles`` are what `ranked` and `edge_triangles` found.
     """
     n, m = len(indptr) - 1, len(indices) // 2
-    low_ptr, low_idx, low_edge, order, full_edge = _ranked(indptr, indices)
+    low_ptr, low_idx, low_edge, order, full_edge = ranks or ranked(indptr, indices)
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
     degree = np.diff(indptr)
-    tri = _triangles(low_ptr, low_idx, low_edge, m)
+    tri = _triangles(low_ptr, low_idx, low_edge, m) if triangles is None else triangles
     pair_tri, pair_deg, k4 = _triangle_sums(low_ptr, low_idx, low_edge, tri, degree[order])
     c4 = _four_cycles(indptr, indices, full_edge, rank, m)
 
@@ -116,10 +118,10 @@ def orbit_counts(indptr: IntArray, indices: IntArray) -> IntArray:
     dx, dy = degree[x], degree[y]
     t2 = np.bincount(rows, weights=tri[full_edge], minlength=n).astype(np.int64)
     nd = np.bincount(rows, weights=degree[indices], minlength=n).astype(np.int64)
-    return _assemble(tri, k4, c4, pair_tri, pair_deg, dx, dy, t2[x] + t2[y], nd[x] + nd[y])
+    return assemble(tri, k4, c4, pair_tri, pair_deg, dx, dy, t2[x] + t2[y], nd[x] + nd[y])
 
 
-def _assemble(
+def assemble(
     t: IntArray,
     k4: IntArray,
     c4: IntArray,
@@ -141,10 +143,10 @@ def _assemble(
     o4 = ((b - t) * (dy - 2) + (a - t) * (dx - 2) - 2 * o6 - o8 - o9) // 2
     o3 = ((b - t) * a + (a - t) * b - 2 * o5 - o8 - o9) // 2
     o2 = nd - dx - dy - 2 * z - (a + b - 2 * t) - 2 * o5 - 2 * o6 - o9
-    return np.stack([a + b - 2 * t, t, o2, o3, o4, o5, o6, o7, o8, o9, o10, k4], axis=1)
+    return np.stack([a + b - 2 * t, t, o2, o3, o4, o5, o6, o7, o8, o9, o10, k4]).T
 
 
-def _ranked(indptr: IntArray, indices: IntArray) -> _Ranked:
+def ranked(indptr: IntArray, indices: IntArray) -> Ranked:
     """Orient edges from lower to higher degree rank.
 
     Returns the rows of the oriented graph in rank numbering with the edge number of each entry, the
@@ -155,13 +157,13 @@ def _ranked(indptr: IntArray, indices: IntArray) -> _Ranked:
     order = np.argsort(degree, kind="stable")
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
-    edge = _edge_numbers(indptr, indices)
+    edge = edge_numbers(indptr, indices)
     ptr, idx, number = _orient(indptr, indices, edge, order, rank)
     return ptr, idx, number, order, edge
 
 
 @njit(cache=True, nogil=True)
-def _edge_numbers(indptr: Any, indices: Any) -> Any:
+def edge_numbers(indptr: Any, indices: Any) -> Any:
     """Lexicographic edge number of every entry of symmetric sorted rows."""
     n = len(indptr) - 1
     edge = np.empty(len(indices), dtype=np.int64)

@@ -121,7 +121,7 @@ def _with_nodes(graph: GraphArrays, num_nodes: int) -> GraphArrays:
 
 def _with_isolated(graph: GraphArrays, tables: Sequence[_Table]) -> GraphArrays:
     """Add the nodes that only a table names; an edge list has no other way to name them."""
-    if not graph.listed or graph.names is None:
+    if not graph.listed or graph.names is None or not tables:
         return graph
     known = set(map(str, graph.names.tolist()))
     for table in tables:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from graphnetz._core.beside import shared
 from graphnetz._core.collector import no_collector
 from graphnetz._core.errors import unknown_name
 from graphnetz._core.paths import write_file
@@ -15,6 +17,7 @@ from graphnetz._core.text import names
 from graphnetz.records.analysis import Comparison
 from graphnetz.records.views import Grid, TaskRow
 from graphnetz.report import plots
+from graphnetz.report.fonts import lean_family
 from graphnetz.report.pagecharts import nearest_components
 from graphnetz.report.plots import bars, components, curves, dashboard, dots, forest, pairwise, rank_sets
 from graphnetz.report.style import lean_fonts, page_files, sized
@@ -247,12 +250,17 @@ def page_counts(analysis: Analysis) -> dict[str, int]:
 def figure_files(
     analysis: Analysis, *, formats: Iterable[str] = FORMATS, size: str = "page"
 ) -> Iterator[tuple[str, bytes]]:
-    """Draw every figure and return its files one after another, by name."""
-    for name, kind in FIGURES.items():
-        with lean_fonts(), no_collector(), sized(size) as paper:
-            pages = [draw()[0] for draw in kind.pages(analysis)]
-            files = page_files(pages, name, formats=tuple(formats), dpi=paper.dpi) if pages else {}
+    """Draw every figure, on two cores where there are, and return its files one after another, by name."""
+    lean_family()  # here, so that a child draws with the same font files and leaves none behind
+    draw = functools.partial(_files_of, analysis, formats=tuple(formats), size=size)
+    for files in shared([functools.partial(draw, name) for name in FIGURES]):
         yield from files.items()
+
+
+def _files_of(analysis: Analysis, name: str, *, formats: tuple[str, ...], size: str) -> dict[str, bytes]:
+    with lean_fonts(), no_collector(), sized(size) as paper:
+        pages = [draw()[0] for draw in FIGURES[name].pages(analysis)]
+        return page_files(pages, name, formats=formats, dpi=paper.dpi) if pages else {}
 
 
 def write_figures(analysis: Analysis, folder: Path, *, formats: Iterable[str] = FORMATS, size: str = "page") -> None:

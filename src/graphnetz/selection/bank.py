@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -437,13 +438,13 @@ def _parse(content: bytes, name: str) -> PerformanceBank:
     names = list(bank.graphs)
     configurations = [Configuration.from_json(item) for item in header["configurations"]]
     for (task_type, metric), (g, c, seed), (value, seconds, memory), extra in zip(
-        header["records"], arrays["index"], arrays["values"], arrays["metrics"], strict=True
+        header["records"], *(arrays[key].tolist() for key in ("index", "values", "metrics")), strict=True
     ):
-        metrics = {key: float(v) for key, v in zip(header["metrics"], extra, strict=True) if np.isfinite(v)}
+        metrics = {key: v for key, v in zip(header["metrics"], extra, strict=True) if math.isfinite(v)}
         bank.add(
             PerformanceRecord(
-                *(names[g], configurations[c], task_type, float(value), metric, metrics),
-                *(float(seconds), float(memory), int(seed)),
+                *(names[g], configurations[c], task_type, value, metric, metrics),
+                *(seconds, memory, seed),
             )
         )
     return bank

@@ -19,7 +19,7 @@ from graphnetz.graphs.compressed import Graph, from_pairs
 from graphnetz.graphs.folder import GraphFolder
 from graphnetz.selection import metafeatures as mf
 from graphnetz.selection.attributes import LABEL_NAMES, homophily_of
-from graphnetz.selection.statistics63 import STATISTICS, statistics63
+from graphnetz.selection.sampled import estimated63
 
 FloatArray = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ SAMPLES = 3
 
 _SEEDS, _FANOUTS = 2_000, (10, 5)
 _ARCS = 1 << 21
-_VALUES, _CORNERS, _PAIRS, _GROUPS = 1 << 21, 20_000, 64, 8
+_VALUES, _CORNERS, _PAIRS = 1 << 21, 20_000, 64
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,9 @@ def folder_features(folder: GraphFolder, set: str = "regular") -> dict[str, tupl
     Returns
     -------
     dict
-        Value and standard error by name. The error is 0 where a value is exact; a value is NaN where nothing but
-        walking through the whole graph many times would give it (cores, PageRank, orbits).
+        Value and standard error by name. The error is 0 where a value is exact and NaN where a sample does not show it
+        (its least and greatest value, and where all its parts agree); a value is NaN where nothing but walking through
+        the whole graph many times would give it (cores, PageRank, orbits).
 
     Examples
     --------
@@ -208,11 +209,11 @@ def _streamed(counts: FolderCounts, member: str) -> tuple[FloatArray, FloatArray
         d = degree[nodes].astype(np.int64)
         if loops:  # a self-loop counts once in a degree
             d = np.diff(folder.array("indptr"))[nodes]
-        return _described(d if member == "degree" else d * (d - 1) // 2, n, rng)
+        return estimated63(d if member == "degree" else d * (d - 1) // 2, n, rng)
     if member == "triangles":
         nodes = np.arange(n) if n <= _CORNERS else np.sort(rng.choice(n, _CORNERS, replace=False))
         rough = bool((degree[nodes].astype(np.int64) * (degree[nodes] - 1) // 2 > _PAIRS).any())
-        return _described(counts.triangles(nodes, rng), n, rng, rough=rough)
+        return estimated63(counts.triangles(nodes, rng), n, rng, rough=rough)
     if member == "labels":
         return _labels(counts)
     return None
@@ -232,19 +233,6 @@ def _labels(counts: FolderCounts) -> tuple[FloatArray, FloatArray]:
         values[:6] = [1.0, share.size, (y >= 0).mean(), even, share.max(), share.min()]
         values[6:11] = counts.edges[1]
     return _exact(values)
-
-
-def _described(
-    values: npt.NDArray[Any], nodes: int, rng: np.random.Generator, *, rough: bool = False
-) -> tuple[FloatArray, FloatArray]:
-    """The 63 statistics of a sample, counts for all nodes, and standard errors from groups of it."""
-    scale = np.array([nodes / values.size if "count" in name else 1.0 for name in STATISTICS])
-    found = statistics63(values) * scale
-    if values.size == nodes and not rough:
-        return found, np.zeros(found.size)
-    groups = np.array_split(rng.permutation(values), _GROUPS)
-    each = np.stack([statistics63(part) * np.where(scale == 1.0, 1.0, nodes / part.size) for part in groups])
-    return found, each.std(axis=0, ddof=1) / np.sqrt(_GROUPS)
 
 
 def _blocks(folder: GraphFolder, nodes: Ids | None = None) -> Iterator[tuple[Ids, Ids]]:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse import csgraph
 
 from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.rng import generator
+from graphnetz.graphs import counts
 from graphnetz.graphs.compressed import Graph, as_graph
+from graphnetz.graphs.some_counts import components, kept_rows, nodes_around
 from graphnetz.selection.attributes import homophily
 from graphnetz.selection.collection import Collection
 from graphnetz.selection.collection_landmarks import COLLECTION_LANDMARKS, collection_landmarks
@@ -93,7 +94,7 @@ def landmarks(
         raise UsageError(f"Many graphs with a class each are for graph_cls, not {task_type}.")
     one = _link_landmarks if task_type == "link_pred" else _node_landmarks
     if task_type == "link_pred" and graph.num_edges > most_edges:
-        return _of_large(graph, part(graph, most_edges))
+        return _of_large(graph, most_edges)
     seen = part(graph, most_edges) if graph.num_edges > most_edges else graph
     if task_type == "node_cls" and seen.labels is not None and len(np.unique(seen.labels[seen.labels >= 0])) < 2:
         seen = graph  # classes lie apart
@@ -104,29 +105,40 @@ def landmarks(
     return found
 
 
-def _of_large(graph: Graph, seen: Graph) -> FloatArray:
+def _of_large(graph: Graph, most_edges: int) -> FloatArray:
     """Landmarks of links from one split: what follows edges afar is measured on a part, where it takes a second."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as beside:  # both spend their time in compiled code, which other threads do not wait for
+        far = beside.submit(_far, graph, most_edges)
+        found = _near(graph)
+        return np.where(np.isnan(found), far.result(), found)
+
+
+def _far(graph: Graph, most_edges: int) -> FloatArray:
+    seen = part(graph, most_edges)
+    return _link_landmarks(seen, stored_split(seen, "link_pred", None, 0), 0, near=False)
+
+
+def _near(graph: Graph) -> FloatArray:
     rng = generator("landmarks-large", graph.num_nodes, graph.num_edges)
-    train, val, _ = np.split(graph.edges[rng.permutation(graph.num_edges)], bounds(graph.num_edges))
-    codes = graph.edges[:, 0] * graph.num_nodes + graph.edges[:, 1]
+    train, val, _ = np.split(rng.permutation(graph.num_edges), bounds(graph.num_edges))
+    codes = graph.edges[:, 0] * graph.num_nodes + graph.edges[:, 1]  # in rising order, as edges are
     drawn = np.sort(rng.integers(0, graph.num_nodes, (2 * _PAIRS, 2)), axis=1)
     asked = drawn[:, 0] * graph.num_nodes + drawn[:, 1]
-    codes.sort()
     known = codes[np.minimum(np.searchsorted(codes, asked), len(codes) - 1)] == asked
     split = {
-        "train": train, "val": val,
+        "train": graph.edges[train], "val": graph.edges[val],
         "val_negative": drawn[~known & (drawn[:, 0] != drawn[:, 1])][:_PAIRS],
     }  # fmt: skip
-    found = _link_landmarks(graph, split, 0, afar=False)
-    far = _link_landmarks(seen, stored_split(seen, "link_pred", None, 0), 0)
-    return np.where(np.isnan(found), far, found)
+    rows = kept_rows(graph.indptr, graph.indices, counts.edge_numbers(graph.indptr, graph.indices), train)
+    return _link_landmarks(graph, split, 0, adjacency=_matrix(*rows), afar=False)
 
 
 def part(graph: Graph, most_edges: int) -> Graph:
     """Return a part with about so many edges: the nodes reached first, breadth first, from a random one."""
     rng = generator("landmarks-part", graph.num_nodes, graph.num_edges)
-    adjacency = _adjacency(graph.edges, graph.num_nodes)
-    number, component = csgraph.connected_components(adjacency, directed=False)
+    number, component = components(graph.indptr, graph.indices)
     held = np.bincount(component[graph.edges[:, 0]], minlength=number)
     if held.max() < most_edges:  # whole components, as many as it takes
         order = rng.permutation(number)
@@ -134,11 +146,7 @@ def part(graph: Graph, most_edges: int) -> Graph:
         chosen: npt.NDArray[np.int64] = np.flatnonzero(np.isin(component, enough))
     else:
         start = int(rng.choice(np.flatnonzero(component == held.argmax())))
-        reached = csgraph.breadth_first_order(adjacency, start, directed=False, return_predecessors=False)
-        place = np.full(graph.num_nodes, len(reached))
-        place[reached] = np.arange(len(reached))
-        inside = np.bincount(place[graph.edges].max(axis=1), minlength=len(reached))[: len(reached)].cumsum()
-        chosen = reached[: int(np.searchsorted(inside, most_edges)) + 1].astype(np.int64)
+        chosen = nodes_around(graph.indptr, graph.indices, start, most_edges)
     place = np.full(graph.num_nodes, -1)
     place[chosen] = np.arange(len(chosen))
     pairs = place[graph.edges]
@@ -146,6 +154,14 @@ def part(graph: Graph, most_edges: int) -> Graph:
     labels = None if graph.labels is None else graph.labels[chosen]
     features = None if graph.features is None else graph.features[chosen]
     return as_graph(pairs, len(chosen), directed=False, labels=labels, features=features)
+
+
+def _matrix(indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int64]) -> Any:
+    """Sorted rows as a matrix of ones; small numbers, as scipy itself would choose."""
+    nodes = len(indptr) - 1
+    kind = np.int32 if len(indices) < 2**31 else np.int64
+    rows = (np.ones(len(indices)), indices.astype(kind), indptr.astype(kind))
+    return sp.csr_matrix(rows, shape=(nodes, nodes))
 
 
 def _adjacency(edges: npt.NDArray[np.int64], nodes: int) -> Any:
@@ -194,8 +210,8 @@ def _shape(graph: Graph, adjacency: Any) -> list[float]:
     degree = np.asarray(adjacency.sum(axis=1)).ravel()
     nodes, edges = graph.num_nodes, degree.sum() / 2
     if graph.num_edges > MOST_EDGES:
-        upper = sp.triu(adjacency, format="coo")
-        closed = 2.0 * as_graph(np.stack([upper.row, upper.col]), nodes, directed=False).edge_triangles.sum()
+        rows = (part.astype(np.int64, copy=False) for part in (adjacency.indptr, adjacency.indices))
+        closed = 2.0 * counts.edge_triangles(*rows).sum()
     else:
         closed = float((adjacency @ adjacency).multiply(adjacency).sum())
     open_ = float((degree * (degree - 1)).sum())
@@ -226,45 +242,47 @@ def _auc(scores: FloatArray, truth: npt.NDArray[np.bool_]) -> float:
     return float((rank[truth].sum() - positive * (positive + 1) / 2) / (positive * (len(truth) - positive)))
 
 
-def _link_landmarks(graph: Graph, split: dict[str, Any], seed: int, *, afar: bool = True) -> FloatArray:
-    """Landmarks of one split; without those of the whole graph's matrix, which are NaN, unless ``afar``."""
+def _link_landmarks(
+    graph: Graph, split: dict[str, Any], seed: int, *, adjacency: Any = None, near: bool = True, afar: bool = True
+) -> FloatArray:
+    """Landmarks of one split; NaN for those next to a pair unless ``near``, of the whole matrix unless ``afar``."""
     rng = generator("landmarks", graph.num_nodes, graph.num_edges, seed)
     train = np.sort(split["train"], axis=1)
-    adjacency = _adjacency(train, graph.num_nodes)
+    if adjacency is None:
+        adjacency = _adjacency(train, graph.num_nodes)
     positive, negative = split["val"][:_PAIRS], split["val_negative"][:_PAIRS]
     pairs = np.concatenate([positive, negative])
     truth = np.arange(len(pairs)) < len(positive)
-    degree = np.asarray(adjacency.sum(axis=1)).ravel()
-    left, right = adjacency[pairs[:, 0]], adjacency[pairs[:, 1]]
-    shared = left.multiply(right).tocsr()
-    common = np.asarray(shared.sum(axis=1)).ravel()
-    weight = np.where(degree > 0, 1 / np.maximum(degree, 1), 0.0)
-    resource = np.asarray(shared @ weight).ravel()
-    product = np.log1p(degree[pairs[:, 0]]) + np.log1p(degree[pairs[:, 1]])
-    jaccard = common / np.maximum(degree[pairs[:, 0]] + degree[pairs[:, 1]] - common, 1)
-    near = {"degree_product": product, "resource_allocation": resource, "jaccard": jaccard}
+    far = [np.nan] * 6
     if afar:
         smooth = _normalised(adjacency)
         spectral = _vectors(smooth, rng)
         two = _vectors(adjacency @ adjacency + adjacency, rng)
         x = _features(graph, rng)
         noise = rng.standard_normal((graph.num_nodes, _FEATURES))
-        far = {
-            "spectral": _cosine(spectral, pairs), "two_steps": _products(two, pairs),
-            "feature_cosine": np.zeros(len(pairs)) if x is None else _cosine(x, pairs),
-            "smoothed_features": _cosine(smooth @ (smooth @ (noise if x is None else x)), pairs),
-            "smoothed_noise": _products(smooth @ (smooth @ (smooth @ noise)), pairs),
-            "spectral_product": _products(spectral[:, :16], pairs),
-        }  # fmt: skip
-        out = [_auc(value, truth) for value in (near | far).values()]
+        scores = (
+            _cosine(spectral, pairs), _products(two, pairs), np.zeros(len(pairs)) if x is None else _cosine(x, pairs),
+            _cosine(smooth @ (smooth @ (noise if x is None else x)), pairs),
+            _products(smooth @ (smooth @ (smooth @ noise)), pairs), _products(spectral[:, :16], pairs),
+        )  # fmt: skip
+        far = [_auc(value, truth) for value in scores]
+        if not near:
+            return np.array([np.nan] * 3 + far + [np.nan] * (2 + len(_SHAPE)))
     else:
-        out = [_auc(value, truth) for value in near.values()] + [np.nan] * 6
         x = _features(graph, rng)
+    degree = np.asarray(adjacency.sum(axis=1)).ravel()
+    left, right = adjacency[pairs[:, 0]], adjacency[pairs[:, 1]]
+    shared = left.multiply(right).tocsr()
+    common = np.asarray(shared.sum(axis=1)).ravel()
+    weight = np.where(degree > 0, 1 / np.maximum(degree, 1), 0.0)
+    product = np.log1p(degree[pairs[:, 0]]) + np.log1p(degree[pairs[:, 1]])
+    jaccard = common / np.maximum(degree[pairs[:, 0]] + degree[pairs[:, 1]] - common, 1)
+    out = [_auc(value, truth) for value in (product, np.asarray(shared @ weight).ravel(), jaccard)]
     described = _pair_rows(pairs, adjacency, x, known=False)
     some = train[rng.permutation(len(train))[:_PAIRS]]
     strangers = rng.integers(0, graph.num_nodes, (len(some), 2))
     edges, others = _pair_rows(some, adjacency, x, known=True), _pair_rows(strangers, adjacency, x, known=False)
-    out += [_auc(_pair_forest(edges, others, described, seed), truth), float((common[truth] > 0).mean())]
+    out += [*far, _auc(_pair_forest(edges, others, described, seed), truth), float((common[truth] > 0).mean())]
     return np.array(out + _shape(graph, adjacency))
 
 

@@ -6,7 +6,7 @@ scalars, or returns one value per node or edge, which is summarised by the 63 st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -237,22 +237,36 @@ _COMPACT = (
 @extractor("compact", names=_COMPACT)
 def compact(graph: Graph) -> FloatArray:
     """The 58 features of the compact set, with true clique counts."""
-    orbits = graph.orbits
+    return whole_and_orbits(compact_whole(graph), compact_orbits(tuple(graph.orbits.T), graph.num_edges))
+
+
+def whole_and_orbits(whole: FloatArray, orbits: FloatArray) -> FloatArray:
+    """The compact set in its order: from `compact_whole` and `compact_orbits`."""
+    return np.concatenate([whole[:10], orbits[:3], whole[10:], orbits[3:]])
+
+
+def compact_whole(graph: Graph) -> FloatArray:
+    """What the compact set says of sizes, triangles and cores."""
     d = graph.simple_degree[graph.simple_degree > 0]
-    nodes, edges = len(d), graph.num_edges
-    total = orbits.sum(axis=0)
-    triangle_total = total[1] / 3
+    nodes, edges, closed = len(d), graph.num_edges, graph.edge_triangles
+    triangle_total = closed.sum() / 3
     wedge_total = float((d * (d - 1) // 2).sum())
-    kinds = np.array([total[3], total[4] / 3, total[5] / 4, total[6], total[10], total[11] / 6])
     cores = graph.core_numbers[graph.simple_degree > 0]
+    return np.array([
+        nodes, edges, 2 * edges / (nodes * (nodes - 1)), d.max(), d.mean(), assortativity(graph)[0],
+        3 * triangle_total / wedge_total if wedge_total else 0.0, triangle_total, closed.max(), _mean_positive(closed),
+        cores.max(), np.median(cores), cores.mean(),
+    ], dtype=np.float64)  # fmt: skip
+
+
+def compact_orbits(columns: Sequence[npt.NDArray[np.int64]], edges: int) -> FloatArray:
+    """What the compact set says of orbits, each counted on all edges or on a sample of them."""
+    total = [column.sum() * (edges / len(column)) for column in columns]
+    kinds = np.array([total[3], total[4] / 3, total[5] / 4, total[6], total[10], total[11] / 6])
+    cliques = columns[11]
     share = kinds / kinds.sum() if kinds.sum() else np.zeros(6)
-    head = [
-        *(nodes, edges, 2 * edges / (nodes * (nodes - 1)), d.max(), d.mean(), assortativity(graph)[0]),
-        *(3 * triangle_total / wedge_total if wedge_total else 0.0, triangle_total),
-        *(orbits[:, 1].max(), _mean_positive(orbits[:, 1]), kinds[5], orbits[:, 11].max()),
-        *(_mean_positive(orbits[:, 11]), cores.max(), np.median(cores), cores.mean()),
-    ]
-    return np.concatenate([head, share, np.median(orbits, axis=0), orbits.mean(axis=0), orbits.max(axis=0)])
+    described = [measure(column) for measure in (np.median, np.mean, np.max) for column in columns]
+    return np.array([kinds[5], cliques.max(), _mean_positive(cliques), *share, *described], dtype=np.float64)
 
 
 def _mean_positive(values: npt.NDArray[np.int64]) -> float:

@@ -22,6 +22,7 @@ from graphnetz.selection.forecast import Familiarity, distances, expected_cost, 
 from graphnetz.selection.metafeatures import feature_names, meta_features
 from graphnetz.selection.published import PublishedBank
 from graphnetz.selection.real import Basis, advice_for
+from graphnetz.selection.sampled import check_how, described
 from graphnetz.selection.selectors.base import Selector
 from graphnetz.selection.selectors.kernel import KernelSelector
 from graphnetz.selection.space import Configuration
@@ -314,6 +315,7 @@ def recommend(
     bank: PerformanceBank | PublishedBank | None = None,
     selector: Selector | None = None,
     level: float = 0.9,
+    orbits: str = "exact",
 ) -> Recommendation:
     """Rank the configurations of a bank for a new graph, without training.
 
@@ -336,6 +338,9 @@ def recommend(
         bank knows too few, `KernelSelector` without forests on the structure of all its graphs.
     level
         Probability that an interval is meant to cover.
+    orbits
+        ``"sampled"`` counts edge orbits on 20,000 edges of a larger graph, where a selector looks at structure at all;
+        a note states the error.
 
     Returns
     -------
@@ -351,19 +356,22 @@ def recommend(
     """
     if top < 1:
         raise UsageError(f"top must be at least 1, got {top}.")
+    check_how(orbits)
     if task_type == "graph_cls":
         several = read_collection(graph) if isinstance(graph, str | Path) else as_collection(graph)
-        return _recommended(several, task_type, top, budget, bank=bank, selector=selector, level=level)
+        return _recommended(several, task_type, top, budget, bank=bank, selector=selector, level=level, orbits=orbits)
     if isinstance(graph, GraphFolder) or is_folder(graph):
         folder = graph if isinstance(graph, GraphFolder) else GraphFolder.open(graph)
-        return _of_folder(folder, task_type, top, budget, bank=bank, selector=selector, level=level)
-    return _recommended(as_graph(graph), task_type, top, budget, bank=bank, selector=selector, level=level)
+        return _of_folder(folder, task_type, top, budget, bank=bank, selector=selector, level=level, orbits=orbits)
+    return _recommended(
+        as_graph(graph), task_type, top, budget, bank=bank, selector=selector, level=level, orbits=orbits
+    )
 
 
 def _recommended(
     one: Graph | Collection, task_type: str, top: int, budget: float | None, *,
-    bank: PerformanceBank | PublishedBank | None, selector: Selector | None, level: float, nodes: int | None = None,
-    edges: int | None = None,
+    bank: PerformanceBank | PublishedBank | None, selector: Selector | None, level: float, orbits: str,
+    nodes: int | None = None, edges: int | None = None,
 ) -> Recommendation:  # fmt: skip
     """The recommendation for a graph in memory; costs are those of ``nodes`` and ``edges`` if given."""
     held = bank if bank is not None else PerformanceBank.load()
@@ -373,23 +381,23 @@ def _recommended(
             f"The bank has {len(records.graphs)} graphs and {len(records.configurations)} configurations for "
             f"{task_type!r}; a recommendation needs 5 and 2. Collect more."
         )
-    usual = COLLECTION_SET if isinstance(one, Collection) else FEATURE_SET
-    new = meta_features(one, held.feature_set if isinstance(held, PublishedBank) else usual)
-    basis = None
+    basis: Basis | None = None
+    seen: tuple[str, ...] = ()
     if selector is None and not isinstance(held, PublishedBank):
         basis = advice_for(held, one, task_type, level=level)
-    if basis is None:
+    if basis is None:  # structure is looked at where landmarks do not decide
+        new, seen = described(one, held.feature_set if isinstance(held, PublishedBank) else _usual(one), orbits)
         basis = _from_all(records, new, selector or KernelSelector(trees=0), level)
     columns = [records.configurations.index(item) for item in basis.configurations]
     size, new_size = (
         (records.size, 1.0)
         if isinstance(held, PublishedBank)
-        else _work(held, records, (nodes or one.num_nodes, edges or one.num_edges), new)
+        else _work(held, records, (nodes or one.num_nodes, edges or one.num_edges), one)
     )
     seconds = expected_cost(records.seconds, size, new_size)[columns]
     memory = expected_cost(records.memory, size, new_size)[columns]
     order, notes = _within_budget(basis.order, seconds, budget)
-    notes = (*basis.notes, *notes)
+    notes = (*basis.notes, *notes, *seen)
     if isinstance(held, PublishedBank):
         notes = (*notes, f"Records: {held.citation}; licence {held.licence}.", *held.notes.get(task_type, ()))
     choices = tuple(
@@ -443,20 +451,25 @@ def _of_folder(folder: GraphFolder, task_type: str, top: int, budget: float | No
     )  # fmt: skip
 
 
+def _usual(one: Graph | Collection) -> str:
+    """What a bank describes its graphs by."""
+    return COLLECTION_SET if isinstance(one, Collection) else FEATURE_SET
+
+
 def _work(
-    bank: PerformanceBank, records: Matrix, size: tuple[int, int], described: FloatArray
+    bank: PerformanceBank, records: Matrix, size: tuple[int, int], graph: Graph | Collection
 ) -> tuple[FloatArray, FloatArray]:
     """What a run works on, per known graph and configuration, and per configuration on the new graph.
 
     Nodes, edges and, for methods that look at them, a sixteenth of the feature values that are not zero: with it the
     same graph with and without its features takes the measured ratio (Cora 1.3, Wisconsin 2).
     """
-    many = any(bank.graphs[name].graphs > 1 for name in records.graphs)
-    column = feature_names(COLLECTION_SET if many else FEATURE_SET).index("feature_nonzero_mean")
+    name, looked_at = "feature_nonzero_mean", COLLECTION_SET if isinstance(graph, Collection) else "features"
+    column, place = feature_names(_usual(graph)).index(name), feature_names(looked_at).index(name)
     nodes = np.array([bank.graphs[name].nodes for name in records.graphs], dtype=np.float64)
     looks = np.array([item.method not in building.WITHOUT_FEATURES for item in records.configurations])
     values = np.nan_to_num(records.M[:, column]) * nodes / _VALUES_PER_EDGE
-    own = float(np.nan_to_num(described[column])) * size[0] / _VALUES_PER_EDGE
+    own = float(np.nan_to_num(meta_features(graph, looked_at)[place])) * size[0] / _VALUES_PER_EDGE
     return records.size[:, None] + values[:, None] * looks, float(sum(size)) + own * looks
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from itertools import product
 from typing import Any
@@ -58,7 +59,7 @@ class Configuration:
         """The settings as a dictionary."""
         return dict(self.settings)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """A stable, readable name: ``GCN-act=relu-num_layers=2``."""
         return "-".join([self.method, *(f"{key}={_text(value)}" for key, value in self.settings)])

@@ -54,6 +54,30 @@ def px(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def thinned(points: Sequence[tuple[float, float]], within: float = 0.15) -> list[tuple[float, float]]:
+    """Leave out points within a fraction of a pixel of the line through the others (Douglas and Peucker, 1973).
+
+    The points go from left to right, or back.
+
+    Examples
+    --------
+    >>> thinned([(0, 0), (1, 0.1), (2, 0), (3, 5)])
+    [(0, 0), (2, 0), (3, 5)]
+    """
+    keep, spans = {0, len(points) - 1}, [(0, len(points) - 1)]
+    while spans:
+        first, last = spans.pop()
+        (x0, y0), (x1, y1) = points[first], points[last]
+        dx, dy = x1 - x0, y1 - y0
+        length = math.hypot(dx, dy) or 1.0
+        off = [abs(dx * (y - y0) - dy * (x - x0)) / length for x, y in points[first + 1 : last]]
+        if off and (most := max(off)) > within:
+            middle = first + 1 + off.index(most)
+            keep.add(middle)
+            spans += [(first, middle), (middle, last)]
+    return [points[i] for i in sorted(keep)]
+
+
 def trail(points: Sequence[tuple[float, float]]) -> str:
     """Return a path through ``points`` in steps of tenths of a pixel: a third shorter than one of places.
 

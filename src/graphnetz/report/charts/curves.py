@@ -10,7 +10,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from graphnetz.records.views import Curve, CurvePanel, number
-from graphnetz.report.charts.base import Panel, Scale, frame, legend, look, padded, trail
+from graphnetz.report.charts.base import Panel, Scale, frame, legend, look, padded, thinned, trail
 
 POINTS = 6
 """Marks per curve that can be pointed at."""
@@ -43,10 +43,10 @@ def _curve(canvas: Panel, curve: Curve, index: int) -> None:
     banded = [i for i in edges if math.isfinite(curve.low[i]) and math.isfinite(curve.high[i])]
     if len(banded) > 1:
         high, low = (_points(curve.x, part, banded, across, up) for part in (curve.high, curve.low))
-        canvas.path(trail([*high, *low[::-1]]) + "z", f"area {colour} s{index}")
+        canvas.path(trail([*thinned(high), *thinned(low[::-1])]) + "z", f"area {colour} s{index}")
     line = _points(curve.x, curve.mean, [i for i in keep if math.isfinite(curve.mean[i])], across, up)
     if len(line) > 1:
-        canvas.path(trail(line), f"curve {colour} s{index}")
+        canvas.path(trail(thinned(line)), f"curve {colour} s{index}")
     for i in _spread(len(curve.x), POINTS):
         if math.isfinite(curve.mean[i]):
             span = f" [{number(curve.low[i])}, {number(curve.high[i])}]" if math.isfinite(curve.low[i]) else ""

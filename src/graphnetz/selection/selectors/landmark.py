@@ -66,10 +66,15 @@ class LandmarkSelector(Selector):
         level = np.nanmax(P, axis=1)
         weight = 1 / np.bincount(groups)[groups]  # a domain with many graphs counts once
         best: tuple[float, _Choice, FloatArray] | None = None
+        domains = _domains(groups)
         for depth in _DEPTHS:
             target = self._targets(P, level, depth)
+            centres = [shares @ target[rest] for _, rest, shares in domains]
+            mean = np.zeros_like(target)
+            for (out, _, _), centre in zip(domains, centres, strict=True):
+                mean[out] = centre
             for width, ridge in product(_WIDTHS, _RIDGES):
-                mean, fitted = self._left_out(target, gap, groups, width, ridge)
+                fitted = self._left_out(target, gap, domains, centres, width, ridge)
                 for reach in _REACHES:
                     blended, share = _blend(target, mean, fitted, np.exp(-self.left_out_distance / reach))
                     loss = _chosen_regret(P, blended[:, :-1], level, weight)
@@ -110,25 +115,42 @@ class LandmarkSelector(Selector):
         short = np.where(np.isfinite(short), short, column_mean(short))
         return np.column_stack([short, level])
 
-    def _left_out(self, target: FloatArray, gap: FloatArray, groups: Any, width: float, ridge: float) -> Any:
-        """Means of the other domains and what the regression adds to them, domain after domain."""
+    def _left_out(
+        self, target: FloatArray, gap: FloatArray, domains: list[_Domain], centres: list[FloatArray], width: float,
+        ridge: float,
+    ) -> FloatArray:  # fmt: skip
+        """What the regression adds to the means of the other domains, domain after domain."""
         kernel = np.exp(-((gap / (width * self._unit)) ** 2) / 2)
-        mean, added = np.zeros_like(target), np.zeros_like(target)
-        for group in np.unique(groups):
-            out, rest = groups == group, groups != group
-            if not rest.any():
-                rest = out
-            centre = _domain_mean(target[rest], groups[rest])
-            inner = kernel[np.ix_(rest, rest)] + ridge * np.eye(int(rest.sum()))
-            mean[out] = centre
-            added[out] = kernel[np.ix_(out, rest)] @ np.linalg.solve(inner, target[rest] - centre)
-        return mean, added
+        added = np.zeros_like(target)
+        for (out, rest, _), centre in zip(domains, centres, strict=True):
+            near = kernel[rest]
+            inner = near[:, rest] + ridge * np.eye(len(rest))
+            added[out] = near[:, out].T @ np.linalg.solve(inner, target[rest] - centre)
+        return added
+
+
+_Domain = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], FloatArray]
+"""Graphs of a domain, the others, and what each of those weighs in their mean."""
+
+
+def _domains(groups: Any) -> list[_Domain]:
+    found = []
+    for group in np.unique(groups):
+        out, rest = np.flatnonzero(groups == group), np.flatnonzero(groups != group)
+        rest = rest if len(rest) else out
+        found.append((out, rest, _shares(groups[rest])))
+    return found
+
+
+def _shares(groups: Any) -> FloatArray:
+    """What each graph weighs in a mean over domains of the means within them."""
+    _, place, count = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.asarray(1 / (count[place] * len(count)))
 
 
 def _domain_mean(target: FloatArray, groups: Any) -> FloatArray:
     """Mean over domains of the means within them: a domain with many graphs counts once."""
-    _, place, count = np.unique(groups, return_inverse=True, return_counts=True)
-    return np.asarray(target.T @ (1 / (count[place] * len(count))))
+    return np.asarray(target.T @ _shares(groups))
 
 
 def _blend(target: FloatArray, mean: FloatArray, added: FloatArray, near: FloatArray) -> tuple[FloatArray, float]:
