@@ -143,9 +143,16 @@ def page_bytes(data: PageData, *, live: Mapping[str, Any] | None = None) -> byte
     return buffer.getvalue()
 
 
-def render_task(title: str, card: TaskCard, tables: Sequence[tuple[str, Table]] = ()) -> str:
-    """Return a page of one task alone."""
-    return _rendered("task.html", (), title=title, card=card, tables=tables)
+def render_task(
+    title: str, card: TaskCard, tables: Sequence[tuple[str, Table]] = (), *, home: str = "index.html"
+) -> str:
+    """Return a page of one task alone, which leads back to the page ``home``."""
+    return _rendered("task.html", (), title=title, card=card, tables=tables, home=home)
+
+
+def render_template(template: str, **values: Any) -> str:
+    """Return a page by the name of its template, with our style sheet and script."""
+    return _rendered(template, (), **values)
 
 
 def render_sections(title: str, sections: Sequence[Section]) -> str:
