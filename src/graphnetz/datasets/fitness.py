@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from graphnetz._core.text import names
 from graphnetz.records import DatasetCard, Section, Table, Task
 from graphnetz.records.findings import Finding
 from graphnetz.records.suite import read_rows
@@ -179,10 +180,8 @@ def fitness_finding(tasks: Iterable[Task]) -> Finding | None:
         for name, item in known.items()
     )
     needless = [name for name, item in known.items() if item.structure == "uninformative"]
-    text = (
-        f"RINGS judged the data of {len(known)} of these {len(asked)} tasks: on {len(needless)} the graph is shown not "
-    )
-    text += f"to be needed ({', '.join(needless)})." if needless else "not to be needed."
+    text = f"RINGS judged the data of {len(known)} of these {len(asked)} tasks: on {len(needless)} the graph is shown "
+    text += f"not to be needed{f' ({names(needless)})' if needless else ''}."
     columns = ("Task", "Verdict", "Graph", "Node features", "Models", "Runs per mode")
     tally = (("graph not needed", len(needless)), ("needed or not shown", len(known) - len(needless)))
     note = "A mode is needed when models are shown worse without it: runs with original and perturbed data."

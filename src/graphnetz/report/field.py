@@ -43,8 +43,9 @@ def findings_pages(report: BenchmarkReport, findings: Sequence[Finding], pages: 
     dict of str
         Name of a file and its content: the first page, a page and a table per finding, and all of it as JSON.
     """
-    places = evidence_pages(findings)
     questions = grouped(findings, lambda found: found.question)
+    findings = [found for asked in questions.values() for found in asked]  # in the order in which they are read
+    places = evidence_pages(findings)
     title = title_of(report)
     out = {
         "index.html": render_template("findings.html", title=title, questions=questions, places=places, record=RECORD),
