@@ -126,13 +126,34 @@ def finished(folder: Path, seeds: int) -> bool:
 
 
 def bundle(folder: Path) -> None:
-    """Pack every finished part; those of whom the package knows that they are unfinished are left out."""
+    """Pack every finished part, and write what all of them took."""
+    from graphnetz.analysis.findings import PLAN
     from graphnetz.engine.bundle import submit
+    from graphnetz.engine.store import Store
+    from graphnetz.report import BenchmarkReport
 
     FIELD.mkdir(parents=True, exist_ok=True)
+    rows = []
     for path in sorted(folder.glob("*/results.json")):
         made = submit(path.parent, out=FIELD / f"{path.parent.name}.zip", predictions=PREDICTIONS)
+        report = BenchmarkReport.from_json(path)
+        shown = {(cell.task, cell.model, cell.seed) for cell in report.results}
+        with Store.open(path.parent, readonly=True) as store:
+            cells = [r for r in store.results(histories=False) if (r.task, r.model, r.seed) in shown]
+        clock = sum(cell.seconds for cell in cells if math.isfinite(cell.seconds))
+        rows.append([made.stem, len(report.task_info), len(report.seeds), len(cells), round(clock / 3600, 3)])
         print(f"{made.name}: {made.stat().st_size / 1e6:.2f} MB")
+    hours, runs = sum(row[-1] for row in rows), sum(row[-2] for row in rows)
+    table = {
+        "columns": ["Part", "Tasks", "Seeds", "Runs", "Hours of one core"], "rows": rows,
+        "caption": "Clock time of every run, added up; two ran at a time, mostly at the lowest priority beside other "
+        "work, which lengthens it.",
+    }  # fmt: skip
+    text = f"These {runs:,} runs took {hours:.1f} hours of one core by the clock, mostly beside other work."
+    cost = {"name": "hours", "question": PLAN, "text": text, "table": table, "tally": [], "claims": []}
+    (FIELD / "more").mkdir(exist_ok=True)
+    body = json.dumps({"findings": [cost], "tasks": {}}, indent=None)
+    (FIELD / "more" / "cost.json").write_text(body + "\n", encoding="utf-8")
 
 
 def gather(folder: Path) -> None:
@@ -291,7 +312,8 @@ def read() -> None:
 
     cross_category()
     tasks = json.loads(RESULT.read_text(encoding="utf-8"))["tasks"]
-    tasks |= {name: task for name, task in borrowed().items() if name not in tasks}
+    lent = {name: task for name, task in borrowed().items() if name not in tasks}
+    tasks |= lent
     found = drawn(report_of(one_per_graph(tasks)), "sweep-cd", "one task of each finished graph")
     table = falling(np.asarray(found.ranks))
     for row in table:
@@ -303,7 +325,7 @@ def read() -> None:
         "runs": sum(value is not None for t in tasks.values() for row in t["scores"].values() for value in row),
         "p": round(float(found.p), 4), "test": found.test, "cd": round(float(found.cd), 3),
         "mean_ranks": {found.models[i]: round(float(found.mean_ranks[i]), 2) for i in found.order}, "falling": table,
-        "names": list(tasks),
+        "names": list(tasks), "borrowed": list(lent),
     }  # fmt: skip
     RANKS.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     figure, axes = plt.subplots(figsize=(6.4, 3.6))

@@ -253,7 +253,7 @@ def _graph(field: _Field) -> Iterator[Finding]:
         if kind == "link_pred":  # edges are what is asked for, and features are often counts of them
             continue
         pairs = list(field.versus(field.networks, WITHOUT_EDGES, tasks))
-        if not pairs:
+        if len(pairs) < 2:  # one task is no field: its own page says it
             continue
         rows = [_row(pair, pair.a if pair.a in field.networks else pair.b, answers) for pair in pairs]
         helps, harm, open_ = (_answers(rows, answer) for answer in answers)
@@ -304,7 +304,7 @@ def _rules(field: _Field) -> Iterator[Finding]:
 
 def _rule(field: _Field, rule: str, unbeaten: int, tasks: Sequence[str]) -> Iterator[Finding]:
     pairs = list(field.versus((rule,), field.networks, tasks))
-    if not pairs:
+    if len(pairs) < 2:
         return
     answers = (rule, "network", "neither")
     rows = [_row(pair, rule, answers) for pair in pairs]
@@ -362,22 +362,21 @@ def _resolution(field: _Field) -> Iterator[Finding]:
 
 
 def _cost(field: _Field) -> Iterator[Finding]:
-    cells = field.analysis.facts.cells
-    if not any(math.isfinite(cell.seconds) for cell in cells):
-        return
     rows = []
-    for task, mine in grouped(cells, lambda cell: cell.task).items():
+    for task, mine in grouped(field.analysis.facts.cells, lambda cell: cell.task).items():
         spent = sum(cell.seconds for cell in mine if math.isfinite(cell.seconds))
         seeds = len({cell.seed for cell in mine})
         rows.append((task, len({cell.model for cell in mine}), seeds, len(mine), sum(not c.ok for c in mine), spent))
-    hours = sum(float(row[-1]) for row in rows) / 3600
-    failed = sum(int(row[4]) for row in rows)
-    text = f"{counted(len(cells), 'run')} of {counted(len(rows), 'task')}, {min(r[2] for r in rows)} to "
-    text += f"{max(r[2] for r in rows)} seeds each, took {hours:.1f} hours of one core by the clock; {failed:,} failed."
-    table = Table(
-        ("Task", "Models", "Seeds", "Runs", "Failed", "Seconds"), tuple(rows), "Seconds of all runs, added up."
-    )
-    yield Finding("cost", PLAN, text, table, (), ("failures",) if failed else ())
+    if not rows:
+        return
+    runs, failed, hours = (sum(float(row[i]) for row in rows) for i in (3, 4, 5))
+    low, high = min(row[2] for row in rows), max(row[2] for row in rows)
+    text = f"{counted(int(runs), 'run')} of {counted(len(rows), 'task')} with {f'{low} to ' if low < high else ''}"
+    text += f"{counted(high, 'seed')} each stand behind this page; {int(failed):,} failed"
+    text += f"; they took {hours / 3600:.1f} hours by the clock, added up." if hours else "."
+    columns = ("Task", "Models", "Seeds", "Runs", "Failed", "Seconds")
+    table = Table(columns, tuple(rows), "Seconds by the clock; 0 where nobody said.")
+    yield Finding("runs", PLAN, text, table, (), ("failures",) if failed else ())
 
 
 _MAKERS: Sequence[Callable[[_Field], Iterator[Finding]]] = (
