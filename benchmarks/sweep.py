@@ -36,7 +36,7 @@ MODELS = (
     *ENCODERS, "GIN", "MLP", "Majority", "DegreeProduct", "AdamicAdar", "FeatureOnly", "GradientBoosting",
     "LabelPropagation", "CorrectAndSmooth",
 )  # fmt: skip
-PREDICTIONS = 100_000
+PREDICTIONS = 200_000
 """Bytes of predictions of a task up to which a bundle keeps those of all cells; of more it keeps a sample."""
 SPENT = "spent.jsonl"
 PART = 8

@@ -205,10 +205,10 @@ reject equal ranks, or separate the first from the last (large parts have most t
 
 The suite `reachable` holds every task that needs no internet (generators, packages, wheels, the mirror): {reachable}
 here. This is a part of it, cut by the time of one machine: {tasks} tasks, {seeds} seeds each, {runs} runs of five
-architectures and of baselines{borrowed}. Tasks are trained under their own protocol, except those of the GraphNetz paper
-that only its replication ran here; within a task all models have the same. `python benchmarks/sweep.py run DIR` trains
-more, the cheapest first, and goes on when called again; `bundle DIR` packs runs, `gather` and `read` make tables and
-figures (`benchmarks/results/sweep.json`). What these runs say is on [the page of findings](findings.md).
+architectures and of baselines{borrowed}. Tasks have their own protocol, except those of the GraphNetz paper that only
+its replication ran here; within a task all models have the same. `python benchmarks/sweep.py run DIR` trains more, the
+cheapest first, and goes on when called again; `bundle DIR` packs runs, `gather` and `read` make tables and figures
+(`benchmarks/results/sweep.json`). What these runs say is on [the page of findings](findings.md).
 
 Tasks: {names}.
 """

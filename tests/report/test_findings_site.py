@@ -1,5 +1,6 @@
 """A site with findings, built from bundles alone: every link leads somewhere, and every sentence has one."""
 
+import importlib.util
 import json
 from html.parser import HTMLParser
 from pathlib import Path
@@ -116,6 +117,19 @@ def test_every_sentence_of_the_first_page_leads_to_its_rows_and_they_to_their_ta
                                                    for one in told)  # fmt: skip
 
 
+def test_pages_of_an_earlier_site_in_the_folder_do_not_stay(runs, tmp_path):
+    given = ["--findings", "--out", str(tmp_path)]
+    assert run_app(["leaderboard", str(runs / "links"), *given]) == 0
+    (tmp_path / "notes.html").write_text("mine")
+    before = {path.name for path in (tmp_path / "tasks").iterdir()}
+    assert run_app(["leaderboard", str(runs / "nodes"), *given]) == 0
+    assert {path.name for path in (tmp_path / "tasks").iterdir()} == {"001-karate_club.html"}
+    assert len(before) == 2
+    assert (tmp_path / "notes.html").exists()
+    told = json.loads((tmp_path / "findings.json").read_text(encoding="utf-8"))
+    assert len(list((tmp_path / "evidence").iterdir())) == 2 * len(told)
+
+
 def test_names_of_others_stay_names(site):
     (found,) = (path for path in (site / "evidence").glob("*told.html"))
     assert "a &lt;b&gt;" in found.read_text(encoding="utf-8")
@@ -179,15 +193,46 @@ def test_a_large_limit_leaves_a_bundle_as_it_is(runs, tmp_path):
     assert one.read_bytes() == two.read_bytes()
 
 
-@pytest.mark.skipif(not list((ROOT / "benchmarks" / "results" / "field").glob("*.zip")), reason="no stored bundles")
-def test_the_stored_bundles_hold(tmp_path):
-    bundles = sorted((ROOT / "benchmarks" / "results" / "field").glob("*.zip"))
+FIELD = ROOT / "benchmarks" / "results" / "field"
+stored = pytest.mark.skipif(not list(FIELD.glob("*.zip")), reason="no stored bundles")
+
+
+@pytest.fixture(scope="module")
+def field(tmp_path_factory):
+    """What ``make site`` builds."""
+    out = tmp_path_factory.mktemp("field") / "site"
+    more = [part for path in sorted((FIELD / "more").glob("*.json")) for part in ("--more", str(path))]
+    bundles = [str(path) for path in sorted(FIELD.glob("*.zip"))]
+    given = ["--findings", *more, "--title", "What the field should know", "--out", str(out)]
+    assert run_app(["leaderboard", *bundles, *given]) == 0
+    return out
+
+
+@stored
+def test_the_stored_bundles_hold_and_the_scores_of_the_sweep_are_theirs():
+    bundles = sorted(FIELD.glob("*.zip"))
     assert sum(path.stat().st_size for path in bundles) < 30e6
-    tasks = {}
+    kept = json.loads((FIELD.parent / "sweep.json").read_text(encoding="utf-8"))["tasks"]
+    seen = {}
     for path in bundles:
         with opened(path) as (folder, _):
             report = BenchmarkReport.from_json(folder / "results.json")
         for task in report.scores.tasks:
-            assert task not in tasks, f"{task} is in {path.name} and in {tasks[task]}"
-            tasks[task] = path.name
-    assert len(tasks) >= 40
+            assert task not in seen, f"{task} is in {path.name} and in {seen[task]}"
+            seen[task] = path.name
+            if len(report.seeds) >= max(map(len, kept[task]["scores"].values())):
+                for model, values in kept[task]["scores"].items():
+                    assert values == [round(float(value), 6) for value in report.scores.cell(task, model)]
+    assert len(seen) >= 40
+
+
+@stored
+def test_links_of_the_page_of_the_field_resolve_and_the_documentation_says_what_it_says(field):
+    test_every_link_of_every_page_leads_to_a_file_and_a_place_in_it(field)
+    spec = importlib.util.spec_from_file_location("findings_page", ROOT / "scripts" / "findings_page.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    told = json.loads((field / "findings.json").read_text(encoding="utf-8"))
+    assert len(told) >= 20
+    text = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert script.written(text, told) == text, "write it again: make site && python scripts/findings_page.py"

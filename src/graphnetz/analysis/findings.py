@@ -257,13 +257,14 @@ def _graph(field: _Field) -> Iterator[Finding]:
             continue
         rows = [_row(pair, pair.a if pair.a in field.networks else pair.b, answers) for pair in pairs]
         helps, harm, open_ = (_answers(rows, answer) for answer in answers)
-        what = TYPES.get(kind, kind)
+        without = [*open_, *harm]
+        which = f" ({names(without, most=8)})" if without else ""
         text = (
-            f"{what.capitalize()}: on {len(harm) + len(open_)} of {counted(len(rows), 'task')} the best network is not "
+            f"{TYPES.get(kind, kind).capitalize()}: on {len(without)} of {counted(len(rows), 'task')}{which} the best "
         )
-        text += "shown to be better than the best model that sees no edge"
+        text += "network is not shown to be better than the best model that sees no edge"
         if harm:
-            text += f"; on {len(harm)} of them that model is shown to be better ({names(harm)})"
+            text += f"; on {len(harm)} of them that model is shown to be better ({names(harm, most=8)})"
         tally = (("networks better", len(helps)), ("not shown", len(open_)), ("without edges better", len(harm)))
         yield Finding(
             f"graph-{kind}", GRAPH, f"{text}.", Table(_ROW, tuple(rows), _ROW_WORDS), tally, _kinds(pairs)

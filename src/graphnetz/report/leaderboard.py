@@ -68,8 +68,16 @@ def write_site(
         files |= findings_pages(report, findings, pages)
     for name, text in files.items():
         write_file(out / name, text)
+    _forget_others(out, files)
     link_files(out, board)
     return [name for _, names, _ in files_of(out) for name in names]
+
+
+def _forget_others(out: Path, files: Mapping[str, str]) -> None:
+    """Remove pages of an earlier site in the same folder: they would say something else than this one."""
+    for path in (*out.glob("tasks/[0-9]*.html"), *out.glob("evidence/[0-9]*.html"), *out.glob("evidence/[0-9]*.csv")):
+        if path.relative_to(out).as_posix() not in files:
+            path.unlink()
 
 
 def task_pages(tasks: tuple[str, ...]) -> dict[str, str]:
