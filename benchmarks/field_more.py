@@ -66,8 +66,11 @@ def recommended(root: str) -> dict[str, Any]:
     from graphnetz.selection import recommend
     from graphnetz.selection.example import named_graph
 
-    out: dict[str, Any] = {}
+    kept = MORE / "recommended.json"
+    out: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))["tasks"] if kept.exists() else {}
     for name, kind in tasks_of_bundles().items():
+        if name in out:  # remove the file where the bank has changed
+            continue
         card = find_task(name).card
         if kind not in ("link_pred", "node_cls") or card is None or name.startswith("algo_"):
             continue
@@ -78,7 +81,36 @@ def recommended(root: str) -> dict[str, Any]:
             continue
         out[name] = [["What 'graphnetz select' would try first, before any training", _shortlist(found)]]
         print(f"{name}: {found.choices[0].name}", flush=True)
-    return {"findings": [], "tasks": out}
+    return {"findings": agreement(out), "tasks": out}
+
+
+def agreement(tables: dict[str, Any]) -> list[dict[str, Any]]:
+    """How often the method that is recommended first is among those that may be best in the stored runs."""
+    from graphnetz.engine.bundle import opened
+    from graphnetz.report import BenchmarkReport
+
+    rows = []
+    for path in sorted(FIELD.glob("*.zip")):
+        with opened(path) as (folder, _):
+            places = BenchmarkReport.from_json(folder / "results.json").analysis.places
+        for task in dict.fromkeys(place.task for place in places if place.task in tables):
+            method = tables[task][0][1]["rows"][0][1].split("-")[0]
+            there = {place.model: place for place in places if place.task == task}
+            if method in there:
+                first = "yes" if there[method].first == 1 else "no"
+                rows.append([task, method, f"{there[method].text} of {len(there)}", first])
+    hits = sum(row[-1] == "yes" for row in rows)
+    text = (
+        f"On {hits} of {len(rows)} tasks no model is shown to be better than the method that 'graphnetz select' names "
+    )
+    text += f"first without training; on {len(tables) - len(rows)} more what it names is not among these models."
+    table = {
+        "columns": ["Task", "Named first", "Its place in these runs", "Nothing shown better"], "rows": rows,
+        "caption": "Its settings may differ from those of these runs, and the bank that it asks may know the graph.",
+    }  # fmt: skip
+    tally = [["nothing shown better", hits], ["something shown better", len(rows) - hits]]
+    asked = "How far do results carry?"
+    return [{"name": "recommended", "question": asked, "text": text, "table": table, "tally": tally, "claims": []}]
 
 
 def _shortlist(found: Any) -> dict[str, Any]:

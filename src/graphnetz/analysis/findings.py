@@ -165,7 +165,7 @@ def _shown(field: _Field) -> Iterator[Finding]:
     pairs = analysis.comparisons
     if not pairs:
         return
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for task, mine in analysis.grouped.items():
         shown = sum(pair.different for pair in mine)
         rows.append((task, field.kind(task), len(mine), shown, len(mine) - shown))
