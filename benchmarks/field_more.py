@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from graphnetz.analysis.findings import share
+from graphnetz.records.findings import CARRY
 
 RESULTS = Path(__file__).resolve().parent / "results"
 FIELD = RESULTS / "field"
@@ -109,8 +110,7 @@ def agreement(tables: dict[str, Any]) -> list[dict[str, Any]]:
         "caption": "Its settings may differ from those of these runs, and the bank that it asks may know the graph.",
     }  # fmt: skip
     tally = [["nothing shown better", hits], ["something shown better", len(rows) - hits]]
-    asked = "How far do results carry?"
-    return [{"name": "recommended", "question": asked, "text": text, "table": table, "tally": tally, "claims": []}]
+    return [{"name": "recommended", "question": CARRY, "text": text, "table": table, "tally": tally, "claims": []}]
 
 
 def _shortlist(found: Any) -> dict[str, Any]:

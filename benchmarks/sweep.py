@@ -127,9 +127,9 @@ def finished(folder: Path, seeds: int) -> bool:
 
 def bundle(folder: Path) -> None:
     """Pack every finished part, and write what all of them took."""
-    from graphnetz.analysis.findings import PLAN
     from graphnetz.engine.bundle import submit
     from graphnetz.engine.store import Store
+    from graphnetz.records.findings import PLAN
     from graphnetz.report import BenchmarkReport
 
     FIELD.mkdir(parents=True, exist_ok=True)
@@ -185,7 +185,7 @@ def entry(report, name: str) -> dict:
         "greater_is_better": info.greater_is_better, "replication": info.replication, "splits": info.splits,
         "test_ratio": None if math.isnan(info.test_ratio) else round(info.test_ratio, 6),
         "scores": {
-            model: [None if math.isnan(value) else round(value, 6) for value in table.cell(name, model)]
+            model: [None if math.isnan(value) else round(float(value), 6) for value in table.cell(name, model)]
             for model in table.present(name)
             if model in MODELS
         },

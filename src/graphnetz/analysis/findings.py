@@ -19,7 +19,7 @@ from graphnetz._core.text import counted, names
 from graphnetz.analysis.verdicts import kind_of
 from graphnetz.records import Table
 from graphnetz.records.analysis import Comparison
-from graphnetz.records.findings import Finding
+from graphnetz.records.findings import BASELINE, CARRY, GRAPH, PLAN, SHOWN, Finding
 
 if TYPE_CHECKING:
     from graphnetz.analysis.analysis import Analysis
@@ -36,13 +36,6 @@ TYPES = {
 }  # fmt: skip
 """Task types in words; the same as their labels, which cannot be read without torch."""
 
-SHOWN, GRAPH, SIMPLE, CARRY, PLAN = (
-    "Which differences are shown?",
-    "Where is the graph not needed?",
-    "Which baseline should nobody skip?",
-    "How far do results carry?",
-    "What did it take, and what would more take?",
-)
 REACHED = {"source": "new examples", "dataset": "other splits", "split": "this split", "unknown": "not stated"}
 
 
@@ -242,7 +235,7 @@ def _leaders(field: _Field) -> Iterator[Finding]:
         yield Finding(f"type-{board.name}", SHOWN, text, Table(columns, tuple(rows)), (), ("rank-set",))
 
 
-# Where is the graph not needed?
+# Where is the graph not shown to be needed?
 
 
 def _graph(field: _Field) -> Iterator[Finding]:
@@ -290,7 +283,7 @@ def _rules(field: _Field) -> Iterator[Finding]:
     text = f"{best}: on {count} of {counted(len(there), 'task')} no model is shown to be better, which can be said of "
     text += "no other baseline as often."
     kinds = _kinds(field.analysis.comparisons)
-    yield Finding("rules", SIMPLE, text, Table(columns, tuple(rows)), (), kinds)
+    yield Finding("rules", BASELINE, text, Table(columns, tuple(rows)), (), kinds)
     pairs = list(field.versus(field.networks, rules, field.ordered))
     answers = ("network", "baseline", "neither")
     found = [_row(pair, pair.a if pair.a in field.networks else pair.b, answers) for pair in pairs]
@@ -298,7 +291,7 @@ def _rules(field: _Field) -> Iterator[Finding]:
     text = f"On {simple + open_} of {counted(len(found), 'task')} the best network is not shown to be better than the "
     text += f"best baseline; on {simple} of them the baseline is shown to be better."
     tally = (("networks better", wins), ("not shown", open_), ("baseline better", simple))
-    yield Finding("best-rule", SIMPLE, text, Table(_ROW, tuple(found), _ROW_WORDS), tally, _kinds(pairs))
+    yield Finding("best-rule", BASELINE, text, Table(_ROW, tuple(found), _ROW_WORDS), tally, _kinds(pairs))
     for rule in order:
         yield from _rule(field, rule, *stood[rule])
 
@@ -315,7 +308,7 @@ def _rule(field: _Field, rule: str, unbeaten: int, tasks: Sequence[str]) -> Iter
     rows = [(*row, "yes" if rule in field.first[str(row[0])] else "no") for row in rows]
     tally = ((f"{rule} better", better), ("not shown", open_), ("network better", worse))
     table = Table((*_ROW, "Nothing shown better"), tuple(rows), _ROW_WORDS)
-    yield Finding(f"rule-{rule}", SIMPLE, text, table, tally, _kinds(pairs))
+    yield Finding(f"rule-{rule}", BASELINE, text, table, tally, _kinds(pairs))
 
 
 # How far do results carry?

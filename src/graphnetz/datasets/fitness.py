@@ -11,7 +11,7 @@ from functools import cache
 
 from graphnetz._core.text import names
 from graphnetz.records import DatasetCard, Section, Table, Task
-from graphnetz.records.findings import Finding
+from graphnetz.records.findings import GRAPH, Finding
 from graphnetz.records.suite import read_rows
 
 NEED = {
@@ -185,4 +185,4 @@ def fitness_finding(tasks: Iterable[Task]) -> Finding | None:
     columns = ("Task", "Verdict", "Graph", "Node features", "Models", "Runs per mode")
     tally = (("graph not needed", len(needless)), ("needed or not shown", len(known) - len(needless)))
     note = "A mode is needed when models are shown worse without it: runs with original and perturbed data."
-    return Finding("fitness", "Where is the graph not needed?", text, Table(columns, rows, note), tally)
+    return Finding("fitness", GRAPH, text, Table(columns, rows, note), tally)

@@ -7,6 +7,15 @@ from typing import Any
 
 from graphnetz.records.section import Table
 
+SHOWN, GRAPH, BASELINE, CARRY, PLAN = (
+    "Which differences are shown?",
+    "Where is the graph not shown to be needed?",
+    "Which baseline should nobody skip?",
+    "How far do results carry?",
+    "What did it take, and what would more take?",
+)
+"""What is asked of a field; findings of one question stand together."""
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,7 @@ def write_site(
     for place in analysis.places:
         places.setdefault(place.task, []).append(place)
     files = {
-        board: render_page(build_page(report, pages=pages)),
+        board: render_page(replace(build_page(report, pages=pages), home="index.html" if findings else "")),
         "board.csv": board_csv(analysis.boards),
         "leaderboard.csv": _leaderboard_csv(analysis.places, checked),
         "places.csv": _places_csv(report),

@@ -103,7 +103,8 @@ class PageData:
     that may differ between two pages of the same cells.
 
     ``order`` are the columns of the heat table, best mean rank first; ``verdicts`` those about no single task;
-    ``pages[task]`` is where a task has a page of its own, ``boards`` are rows of models.
+    ``pages[task]`` is where a task has a page of its own, ``boards`` are rows of models, ``home`` the page
+    that leads here.
     """
 
     title: str
@@ -126,6 +127,7 @@ class PageData:
     cost: Markup | None = None
     reproduce: str = ""
     files: tuple[Group, ...] = ()
+    home: str = ""
 
 
 @no_collector()
