@@ -251,11 +251,11 @@ reject equal ranks, or separate the first from the last (large parts have most t
 ![Critical difference by number of tasks](images/sweep-n.png)
 
 The suite `reachable` holds every task that needs no internet (generators, packages, wheels, the mirror): {reachable}
-here. This is a part of it, cut by the time of one machine: {tasks} tasks, {seeds} seeds each, {runs} runs of the
-five architectures, MLP and baselines. Twelve tasks are those of [sooner decisions](decide-sooner.md); those that the
-GraphNetz paper has too are trained under its protocol, the others under their own; within a task all models have the
-same. `python benchmarks/sweep.py run DIR` trains more, the cheapest first, and goes on when called again; `gather DIR`
-and `read` make tables and figures (`benchmarks/results/sweep.json`).
+here. This is a part of it, cut by the time of one machine: {tasks} tasks, {seeds} seeds each, {runs} runs of five
+architectures and of baselines{borrowed}. Tasks have their own protocol, except those of the GraphNetz paper that only
+its replication ran here; within a task all models have the same. `python benchmarks/sweep.py run DIR` trains more, the
+cheapest first, and goes on when called again; `bundle DIR` packs runs, `gather` and `read` make tables and figures
+(`benchmarks/results/sweep.json`). What these runs say is on [the page of findings](findings.md).
 
 Tasks: {names}.
 """
@@ -274,7 +274,9 @@ def sweep() -> str:
     gap = max(means) - min(means)
     enough = math.ceil(found["graphs"] * (found["cd"] / gap) ** 2)  # the critical difference falls with the root of n
     says = "rejects" if found["p"] < 0.05 else "does not reject"
-    more = {"gap": gap, "enough": enough, "says": says}
+    lent = found["borrowed"]
+    words = f"; {len(lent)} tasks are those of [sooner decisions](decide-sooner.md)" if lent else ""
+    more = {"gap": gap, "enough": enough, "says": says, "borrowed": words}
     more |= {"seeds": f"{low} to {high}" if low < high else str(low), "rows": "\n".join(rows), "ranks": ranks}
     return SWEEP.format(**found | more | {"names": ", ".join(f"`{name}`" for name in found["names"])})
 

@@ -26,6 +26,8 @@ Floats = npt.NDArray[np.float64]
 FEW = 20
 """Examples of either class below which influences on a score of classes say too little."""
 
+SOME_SEEDS = "predictions of some seeds only were kept"
+
 MAX_VALUES = 50_000_000
 """Values of one table (models x seeds x examples): 400 MB."""
 
@@ -84,7 +86,10 @@ def example_reader(
             return Contributions(task, tasks[task].metric, (), (), np.empty(0, np.int64), reason=str(error))
         scores = {(cell.model, cell.seed): cell.metrics.get(tasks[task].metric, math.nan) for cell in cells}
         kept = [cell for cell in kept if math.isfinite(scores.get((cell.model, cell.seed), math.nan))]
-        return contributions(task, tasks[task], kept, scores) if kept else None
+        whole = _of_all_seeds(kept, scores)
+        if kept and not whole:
+            return Contributions(task, tasks[task].metric, (), (), np.empty(0, np.int64), reason=SOME_SEEDS)
+        return contributions(task, tasks[task], whole, scores) if whole else None
 
     return find
 
@@ -112,6 +117,13 @@ def looked_up(task: str, place: str | Path | Reader | None) -> list[Kept]:
     if place is None:
         return []
     return place(task) if callable(place) else read_examples(place, task)
+
+
+def _of_all_seeds(kept: list[Kept], scores: Mapping[tuple[str, int], float]) -> list[Kept]:
+    """Leave out models of which only some seeds kept predictions: a claim is about the runs whose mean is shown."""
+    there = {(cell.model, cell.seed) for cell in kept}
+    partly = {model for (model, seed), score in scores.items() if math.isfinite(score) and (model, seed) not in there}
+    return [cell for cell in kept if cell.model not in partly]
 
 
 def _as_digested(kept: list[Kept], cells: Sequence[CellResult], task: str) -> list[Kept]:
