@@ -1,7 +1,8 @@
 """Core-hours of published protocols, in processor time: ``python benchmarks/replicate_prices.py SUITE SIZE TASK...``.
 
-`graphnetz replicate --dry-run` prices by the clock, which a busy machine slows down. This takes the same probe (one epoch,
-twice, in this process), counts processor seconds, and adds what it finds to ``benchmarks/results/replicate_prices.json``.
+`graphnetz replicate --dry-run` prices by the clock, which a busy machine slows down. This takes the same probe (one
+epoch, twice, in this process), counts processor seconds, and adds what it finds to
+``benchmarks/results/replicate_prices.json``.
 A price is that of all cells at the largest number of epochs; training stops earlier where the rate reaches its end.
 Files and networks come from the folder or address in ``GRAPHNETZ_MIRROR``.
 """

@@ -56,8 +56,8 @@ def rank_bands(values: npt.ArrayLike, *, alpha: float = 0.05, blocks: Sequence[H
 
     The mean of every model gets a t interval at ``1 - alpha / models`` (Bonferroni), so that all hold together; a model
     stands above another where their intervals do not touch, and places follow by counting (Klein, Wright and Wieczorek
-    2020). Sets are mostly wider than those of `rank_sets`, which looks at every difference of two models; time grows with
-    the number of models and not with that of pairs.
+    2020). Sets are mostly wider than those of `rank_sets`, which looks at every difference of two models; time grows
+    with the number of models and not with that of pairs.
 
     Parameters
     ----------
