@@ -52,6 +52,10 @@ def of(part: float, every: float) -> str:
     return f"{whole(part)} of {whole(every)}"
 
 
+def p_value(p: float) -> str:
+    return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
+
+
 def text(words: str) -> str:
     """Names from the results, safe in LaTeX."""
     for mark, safe in (("\\", r"\textbackslash "), ("_", r"\_"), ("&", r"\&"), ("%", r"\%"), ("#", r"\#")):
@@ -151,7 +155,7 @@ def selection() -> Macros:
             f"{name}Best": f"{found['mean best']:.3f}", f"{name}First": f"{found['first']:.3f}",
             f"{name}Average": f"{found['average best']:.3f}", f"{name}Random": f"{found['random']:.3f}",
             f"{name}Gain": f"{found['gain by domain']:.3f}",
-            f"{name}P": f"{found['p (sign flips of domains, one-sided)']:.3f}",
+            f"{name}P": p_value(found["p (sign flips of domains, one-sided)"]),
             f"{name}GainWords": "shown" if found["p (sign flips of domains, one-sided)"] <= 0.05 else "not shown",
             f"{name}Regret": f"{found['regret of first']:.3f}", f"{name}RegretThree": f"{found['regret of three']:.3f}",
             f"{name}RegretAverage": f"{found['regret of the average best']:.3f}",
@@ -308,7 +312,7 @@ def field() -> Macros:
         "PlacesBgnn": of(sum(e["shown"] for e in bgnn), sum(e["adjacent"] for e in bgnn)),
         "PlacesAlone": of(sum(e["first_alone"] for e in places), len(places)),
         "SweepTasks": whole(ranks["tasks"]), "SweepGraphs": whole(ranks["graphs"]), "SweepRuns": whole(ranks["runs"]),
-        "SweepReachable": whole(ranks["reachable"]), "SweepP": f"{ranks['p']:.2f}", "SweepCd": f"{ranks['cd']:.2f}",
+        "SweepReachable": whole(ranks["reachable"]), "SweepP": p_value(ranks["p"]), "SweepCd": f"{ranks['cd']:.2f}",
         "SweepFirst": text(first[0]), "SweepFirstRank": f"{first[1]:.2f}", "SweepLast": text(last[0]),
         "SweepLastRank": f"{last[1]:.2f}", "SweepShown": "differ" if ranks["p"] <= 0.05 else "are not shown to differ",
     } | graph_needed()  # fmt: skip

@@ -77,7 +77,7 @@ STATUS = {
     "repository": "agrees with the repository of the copy at hand",
     "copy": "that of the copy at hand",
     "package": "agrees with the package's metadata",
-    "listed": "found in a paper at hand",
+    "listed": "named at hand",
     "in part": "in part",
     "differs": "**differs**",
     "not checked": "**not checked**",
@@ -89,14 +89,15 @@ def licences_page() -> str:
     rows = _checked()
     count = {kind: [row for row in rows if row[0] == kind] for kind in ("licence", "citation", "reference")}
     open_ones = {kind: sum(row[2] in ("not checked", "in part") for row in some) for kind, some in count.items()}
-    said = "; ".join(f"{len(some)} {kind}s, {open_ones[kind]} of them not checked" for kind, some in count.items())
+    said = "; ".join(f"{len(some)} {kind}s ({open_ones[kind]} not checked)" for kind, some in count.items())
     parts = [
         "# Licences and citations\n",
         "Made by `scripts/check_references.py` from sources that are at hand without the internet: notes on copies of "
-        "datasets, metadata of packages, and reference lists of the papers that this package replicates. None is the "
-        "primary source itself: a licence of a repository need not cover the data in it, and a reference list may be "
+        "datasets, licences in wheels, what packages say of the data they bring, and papers that this package "
+        "replicates, with their reference lists. For code in wheels and for those papers that is the primary source; "
+        "elsewhere it is not: a licence of a repository need not cover the data in it, and a reference list may be "
         "wrong. What nobody could hold against anything is marked. Before you publish or sell what rests on a dataset, "
-        f"read the terms of its owner.\n\nHeld against something: {said}.\n",
+        f"read the terms of its owner.\n\nThere are {said}.\n",
     ]
     for kind, title in (("licence", "Licences"), ("citation", "Citations of cards"), ("reference", "Bibliographies")):
         parts.append(f"## {title}\n\n| what we state | checked | against |\n|---|---|---|")

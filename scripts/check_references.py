@@ -10,6 +10,7 @@ checked; a licence of a repository need not cover the data in it, and a referenc
 from __future__ import annotations
 
 import csv
+import importlib.util
 import re
 import sys
 import unicodedata
@@ -151,7 +152,7 @@ def _where(surname: str, title: str, year: str, texts: Mapping[str, str]) -> str
         for first in (i for i, line in enumerate(lines) if _ascii(surname) in line):
             entry = " ".join(lines[first : first + ENTRY])  # some lists are broken into short lines
             if year in entry and sum(word in entry for word in wanted) >= 0.8 * len(wanted):
-                return f"the list of {paper}"
+                return paper if paper.startswith("what ") else f"the list of {paper}"
     return ""
 
 
@@ -164,13 +165,27 @@ def _ascii(text: str) -> str:
     return re.sub(r"[^\S\n]+", " ", plain.lower())
 
 
+DESCRIBED = {"scikit-learn": ("sklearn", "datasets/descr/*.rst"), "networkx": ("networkx", "generators/social.py")}
+"""Packages that say whose data they bring along."""
+
+
+def described() -> dict[str, str]:
+    """What installed packages say of their datasets."""
+    found = {}
+    for name, (module, files) in DESCRIBED.items():
+        spec = importlib.util.find_spec(module)
+        folders = list(spec.submodule_search_locations or ()) if spec else []
+        paths = [path for folder in folders for path in sorted(Path(folder).glob(files))]
+        found[f"what {name} says of the data it brings"] = _ascii(
+            "\n".join(path.read_text(encoding="utf-8") for path in paths)
+        )
+    return found
+
+
 def check(data: Path, papers: Path, wheels: Path | None = None) -> list[Row]:
     """All rows."""
-    texts = {
-        PAPERS[p.name[:3]]: _ascii(p.read_text(encoding="utf-8"))
-        for p in sorted(papers.glob("*.txt"))
-        if p.name[:3] in PAPERS
-    }
+    files = [path for path in sorted(papers.glob("*.txt")) if path.name[:3] in PAPERS]
+    texts = {PAPERS[path.name[:3]]: _ascii(path.read_text(encoding="utf-8")) for path in files} | described()
     readme = (data / "README.md").read_text(encoding="utf-8")
     return [*licence_rows(readme, wheels), *citation_rows(texts), *bibliography_rows(texts)]
 

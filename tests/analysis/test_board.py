@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
+from graphnetz._core.errors import UsageError
 from graphnetz.records import CellResult
 from graphnetz.report import BenchmarkReport, TaskInfo
-from graphnetz.stats import aggregate_scores, shared_rates
+from graphnetz.stats import aggregate_scores, pooled_rates, shared_rates
 
 KINDS = {"a": ("node_cls", "x"), "b": ("node_cls", "y"), "c": ("graph_reg", "y")}
 MEANS = {  # model C lacks task b; c is an error, so lower is better
@@ -129,3 +130,17 @@ def test_models_without_a_row_are_named_with_the_reason():
     assert {row.model for row in found.boards[0].rows} == {"A", "B"}
     assert found.boards[0].left_out == "Without a row: C (too few seeds are shared with the others)."
     assert make().analysis.boards[0].left_out == ""
+
+
+def test_rates_from_sorted_runs_are_the_means_of_those_of_all_pairs():
+    rng = np.random.default_rng(8)
+    for seeds in (1, 4):
+        values = rng.normal(size=(7, 9, seeds)).round(1)  # with ties
+        if seeds > 1:
+            values[0, 3, 2:] = values[2, 1, 0] = np.nan
+        rates = shared_rates(values)
+        for found, pairs in zip(pooled_rates(values), rates, strict=True):
+            np.fill_diagonal(pairs, np.nan)
+            np.testing.assert_allclose(found, np.nanmean(pairs, axis=1), rtol=1e-13)
+    with pytest.raises(UsageError, match="of every model on every task"):
+        pooled_rates(np.full((2, 2, 3), np.nan))

@@ -15,7 +15,7 @@ from graphnetz.analysis.ranking import place_sets, worst_ranks
 from graphnetz.records import CellResult, ScoreTable
 from graphnetz.records.board import Board, BoardRow
 from graphnetz.records.task_info import TaskInfo
-from graphnetz.stats import normalise, pooled_rates, rank_bands, rank_rows, shared_rates
+from graphnetz.stats import normalise, pooled_rates, rank_bands, shared_rates
 
 if TYPE_CHECKING:
     from graphnetz.analysis.analysis import Analysis
@@ -86,8 +86,10 @@ def _board(
     kept = np.flatnonzero(np.isfinite(means[chosen]).any(axis=0))
     if not kept.size:
         return Board(*what, (), len(at), "no run finished")
-    place, reason = _places(table, means[chosen], chosen, kept, alpha=alpha)
-    numbers = _numbers(table, means, chosen, kept, single=single)
+    better = [up for up, yes in zip(table.greater_is_better, chosen, strict=True) if yes]
+    ranks = worst_ranks(means[chosen][:, kept], better)
+    place, reason = _places(table, means[chosen], chosen, kept, ranks, alpha=alpha)
+    numbers = _numbers(table, means, chosen, kept, ranks, single=single)
     counted = runs(tasks) or _finished(table, chosen)
     there = np.isfinite(means[chosen]).sum(axis=0)
     rows = []
@@ -104,15 +106,15 @@ def _board(
 
 
 def _places(
-    table: ScoreTable, means: Floats, chosen: npt.NDArray[np.bool_], kept: npt.NDArray[np.intp], *, alpha: float
-) -> tuple[dict[str, tuple[int, int]], str]:
+    table: ScoreTable, means: Floats, chosen: npt.NDArray[np.bool_], kept: npt.NDArray[np.intp], ranks: Floats, *,
+    alpha: float,
+) -> tuple[dict[str, tuple[int, int]], str]:  # fmt: skip
     """Best and worst place of every model, and why nothing could be shown; of very many models, one by one."""
     if kept.size <= MOST_PAIRED:
         sets = place_sets(table, means, chosen, alpha=alpha)
         return {model: (sets.low[i], sets.high[i]) for i, model in enumerate(sets.models)}, sets.reason
-    better = [up for up, yes in zip(table.greater_is_better, chosen, strict=True) if yes]
     blocks = [block for block, yes in zip(table.blocks, chosen, strict=True) if yes]
-    bands = rank_bands(-worst_ranks(means[:, kept], better), alpha=alpha, blocks=blocks)
+    bands = rank_bands(-ranks, alpha=alpha, blocks=blocks)
     bounds = zip(kept, bands.low.tolist(), bands.high.tolist(), strict=True)
     return {table.models[column]: (low, high) for column, low, high in bounds}, bands.reason
 
@@ -129,22 +131,19 @@ def _left_out(table: ScoreTable, chosen: npt.NDArray[np.bool_], kept: npt.NDArra
 
 
 def _numbers(
-    table: ScoreTable, means: Floats, chosen: npt.NDArray[np.bool_], kept: npt.NDArray[np.intp], *, single: bool
-) -> dict[str, Floats]:
+    table: ScoreTable, means: Floats, chosen: npt.NDArray[np.bool_], kept: npt.NDArray[np.intp], ranks: Floats, *,
+    single: bool,
+) -> dict[str, Floats]:  # fmt: skip
     """Rank and score with lacking tasks as worst and without them, win rate and improvement, one entry per model."""
     better = [up for up, yes in zip(table.greater_is_better, chosen, strict=True) if yes]
     own = means[chosen][:, kept]
     there = np.isfinite(own)
-    ranks = np.full(own.shape, np.nan)
-    for row, values, up in zip(ranks, own, better, strict=True):
-        found = np.isfinite(values)
-        row[found] = rank_rows(values[None, found], [up])[0]
     scores = normalise(own[:, :, None], better)[:, :, 0]
     runs = np.where(np.array(better)[:, None, None], 1, -1) * table.values[chosen][:, kept]
     improvement, wins = _rates(runs)
     return {
-        "rank": worst_ranks(own, better).mean(axis=0),
-        "rank_own": _mean(ranks),
+        "rank": ranks.mean(axis=0),
+        "rank_own": _mean(np.where(there, ranks, np.nan)),
         "score": np.where(there, scores, 0.0).mean(axis=0),
         "score_own": _mean(scores),
         "wins": wins,

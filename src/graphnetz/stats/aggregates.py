@@ -204,8 +204,8 @@ def pooled_rates(values: npt.ArrayLike) -> tuple[Floats, Floats]:
         )
     rates = np.zeros((2, table.shape[1]))
     for task, means in zip(table, _means(table), strict=True):
-        rates[0] += _beaten(task)
-        rates[1] += _beaten(means[:, None])
+        rates[1] += (by_means := _beaten(means[:, None]))
+        rates[0] += by_means if table.shape[2] == 1 else _beaten(task)
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Floats = np.where(table.shape[1] > 1, rates / len(table), np.nan)
     return found[0], found[1]
@@ -216,9 +216,12 @@ def _beaten(row: Floats) -> Floats:
     there = np.isfinite(row)
     counts = there.sum(axis=1)
     runs, shares = row[there], np.repeat(1 / counts, counts)
-    order = np.argsort(runs, kind="stable")
-    ordered, below = runs[order], np.concatenate([[0.0], np.cumsum(shares[order])])
-    beaten = below[np.searchsorted(ordered, runs, side="left")] + below[np.searchsorted(ordered, runs, side="right")]
+    order = np.argsort(runs)
+    below = np.concatenate([[0.0], np.cumsum(shares[order])])
+    first = np.flatnonzero(np.diff(runs[order], prepend=-np.inf) > 0)  # where the next larger score begins
+    behind = np.append(first[1:], runs.size)
+    beaten = np.empty(runs.size)
+    beaten[order] = np.repeat(below[first] + below[behind], behind - first)
     total = np.add.reduceat(beaten, np.concatenate([[0], np.cumsum(counts)[:-1]])) / (2 * counts)
     # Against itself a model has exactly one half.
     out: Floats = (total - 0.5) / max(len(row) - 1, 1)
