@@ -131,7 +131,7 @@ class SEAL(nn.Module):
         """Train on a sample of pairs in small batches and keep the weights with the best validation value."""
         data, pairs = split.data, split.train
         rng = generator("seal", len(pairs))
-        order = torch.from_numpy(rng.permutation(len(pairs))[: self.max_pairs])
+        order = torch.from_numpy(rng.permutation(len(pairs))[: self.max_pairs]).to(pairs.index.device)
         batches = [
             (surroundings(data, pairs.index[:, part], self.max_neighbours), pairs.label[part])
             for part in torch.split(order, _BATCH)
