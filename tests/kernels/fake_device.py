@@ -50,6 +50,9 @@ class There(torch.Tensor):
             return self.cpu().to(*rest, **{key: value for key, value in kwargs.items() if key != "device"})
         return super().to(*args, **kwargs)
 
+    def data_ptr(self):
+        return self.held.data_ptr()
+
     def tolist(self):
         return self.held.tolist()
 
@@ -71,12 +74,12 @@ def dispatched(func, args, kwargs):
     there = [value for value in flat if isinstance(value, There)]
     named = kwargs.get("device")
     wanted = torch.device(named) if named is not None else None
-    made_here = not any(isinstance(value, torch.Tensor) for value in flat)
-    if made_here and torch._C._current_graph_task_id() >= 0:
+    name = func._schema.name
+    fresh = there or not any(isinstance(value, torch.Tensor) for value in flat)
+    if fresh and name not in _COPIES and torch._C._current_graph_task_id() >= 0:
         wanted = PLACE  # a gradient begins as zeros where its tensor lies, which torch itself takes for the CPU
     if not there and wanted != PLACE:
         return func(*args, **kwargs)
-    name = func._schema.name
     here = [v for v in flat if isinstance(v, torch.Tensor) and not isinstance(v, There) and v.dim()]
     if there and here and name not in _COPIES:
         raise AssertionError(f"{name} was given tensors of two devices")

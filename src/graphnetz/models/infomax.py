@@ -95,7 +95,7 @@ class InfomaxEncoder(nn.Module):
         whole = torch.sigmoid(SUMMARIES[self.summary](real))
         project = self.judge.weight[0] @ whole
         logits = torch.cat([real @ project, false @ project])
-        target = torch.cat([torch.ones(len(real)), torch.zeros(len(false))]).to(logits)
+        target = torch.cat([torch.ones_like(logits[: len(real)]), torch.zeros_like(logits[len(real) :])])
         return nn.functional.binary_cross_entropy_with_logits(logits, target)
 
     def fit(self, split: Split, protocol: Protocol) -> None:
