@@ -4,10 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SUITE ?= default
 OUT ?= runs/$(SUITE)
+SITE ?= site-field
+FIELD := benchmarks/results/field
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots latex minimum real release clean
+.PHONY: help install run test lint format docs site bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots latex paper minimum real release clean
 
 help:
 	@echo "make run        set up, run the default benchmark, write a report to $(OUT)"
@@ -15,10 +17,12 @@ help:
 	@echo "make test       set up, run the whole test suite"
 	@echo "make lint       ruff, mypy, import contracts"
 	@echo "make docs       build the documentation site"
+	@echo "make site       build the page of the field from the stored bundles, offline, into $(SITE)"
 	@echo "make real       check the real data of the default suite (where pip reaches an index)"
 	@echo "make browser    look at the report in a real browser"
 	@echo "make screenshots  take the pictures again that the browser tests compare; look at them before you commit"
 	@echo "make latex      compile what the report writes for papers"
+	@echo "make paper      numbers, figures and text of the methods paper (docs/paper) from stored results"
 	@echo "make minimum    set up the lowest declared versions beside, run a selection of the tests on them"
 	@echo "make release    build, check, install the wheel into an empty environment and run it"
 	@echo "make bench | bench-short | bench-rivals | chaos | mutants | golden | calibrate   the long runs"
@@ -55,6 +59,11 @@ format: install
 
 docs: install
 	$(BIN)/mkdocs build --strict --quiet
+
+# Leaderboard, pages of tasks and a first page of findings, from what is committed: nothing is trained or fetched.
+site: install
+	$(BIN)/graphnetz leaderboard $(FIELD)/*.zip --findings $(addprefix --more ,$(wildcard $(FIELD)/more/*.json)) \
+		--title "What the field should know" --out $(SITE)
 
 release:
 	PYTHON=$(PYTHON) sh scripts/release.sh
@@ -109,6 +118,16 @@ latex: install
 	sh scripts/latex.sh
 	$(BIN)/python -m pytest -m latex tests/report $(PYTEST_ARGS)
 
+# One figure: python benchmarks/paper_figures.py NAME; only the numbers: python benchmarks/paper_numbers.py
+paper: install
+	sh scripts/latex.sh
+	$(BIN)/python benchmarks/paper_numbers.py
+	$(BIN)/python benchmarks/paper_figures.py
+	cd docs/paper && pdflatex -interaction=nonstopmode -halt-on-error paper >/dev/null && bibtex -terse paper && \
+		pdflatex -interaction=nonstopmode -halt-on-error paper >/dev/null && \
+		pdflatex -interaction=nonstopmode -halt-on-error paper >/dev/null
+	@echo docs/paper/paper.pdf
+
 chaos: install
 	$(BIN)/python benchmarks/chaos_all.py $(CHAOS_ARGS)
 
@@ -124,4 +143,4 @@ calibrate: install
 	$(BIN)/python benchmarks/rings_decisions.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimum build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-minimum build dist site site-field .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -137,12 +137,12 @@ def collect(folders: Folders, out: Path, only: str | None, splits: int) -> None:
 def described(entry: Entry, graph: Graph, folder: Path) -> dict[str, Any]:
     """Meta-features, landmarks and digests of the splits of a graph, kept in the run's folder."""
     from graphnetz.selection.bank import FEATURE_SET
-    from graphnetz.selection.landmarks import LANDMARKS, landmarks
+    from graphnetz.selection.landmarks import landmarks
     from graphnetz.selection.metafeatures import meta_features
     from graphnetz.selection.splits import stored_split
 
     path = folder / f"{entry.name.replace(' ', '_')}.npz"
-    tasks = [task for task in LANDMARKS if serves(graph, task)]
+    tasks = [task for task in _TASKS if serves(graph, task)]
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         marks = {task: landmarks(graph, task) for task in tasks}

@@ -4,6 +4,8 @@
 graph as a folder (or goes on where it was interrupted), trains one cell per model through the engine, each in a
 process of its own, and prints one JSON line per phase; ``--write`` appends them to
 ``benchmarks/results/folders.jsonl``. Memory is sampled every 20 ms: anonymous and shared pages, and mapped pages apart.
+
+``--promise`` trains the cells in workers instead, and prints the estimate of each beside the peak that was measured.
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ def convert_phase(edges: int, place: Path, meter: Meter) -> None:
 
 def cell_phase(model: str, place: Path, memory: float | None, epochs: int | None, meter: Meter) -> None:
     from graphnetz import run_benchmark, task_from_edges
+    from graphnetz._core import malloc
     from graphnetz.tasktypes import streamed
     from graphnetz.tasktypes.streamed import StreamedNodes
 
@@ -90,6 +93,7 @@ def cell_phase(model: str, place: Path, memory: float | None, epochs: int | None
             meter.phase("open", model=model)
         yield from batches(self, *args)
 
+    malloc.reuse_memory()  # as a worker does, for whose memory it is a promise
     StreamedNodes.scores, StreamedNodes.batches = timed, epoch  # type: ignore[method-assign]
     streamed.propagated = propagated
     task = task_from_edges("papers", place, epochs=epochs)
@@ -99,6 +103,30 @@ def cell_phase(model: str, place: Path, memory: float | None, epochs: int | None
     )  # fmt: skip
     (result,) = report.results
     meter.phase("end", model=model, status=result.status, test_acc=result.metrics.get("test_acc"))
+
+
+def promise_phase(model: str, place: Path, memory: float | None, epochs: int | None) -> dict[str, Any]:
+    """Estimate and measured peak of one cell in a worker."""
+    from graphnetz import run_benchmark, task_from_edges
+    from graphnetz.engine.cost import footprint
+
+    estimated, price = [], footprint.estimate
+    footprint.estimate = lambda *args: estimated.extend(price(*args)) or list(estimated)
+    for kept in place.glob("propagated-*"):
+        kept.unlink()
+    begin, epochs = time.perf_counter(), epochs or EPOCHS[model]
+    task = task_from_edges("papers", place, epochs=epochs)
+    report = run_benchmark(
+        tasks=task, models=model, seeds=[0], protocol={"eval_every": epochs}, backend="local", workers=1,
+        verbose=False, memory=memory,
+    )  # fmt: skip
+    (result,) = report.results
+    footprint.estimate = price
+    return {
+        "phase": "promise", "model": model, "status": result.status, "estimate_mb": round(estimated[0] / 1e6),
+        "peak_mb": round(result.peak_memory / 1e6), "ratio": round(estimated[0] / result.peak_memory, 2),
+        "cell_s": round(result.seconds, 1), "all_s": round(time.perf_counter() - begin, 1),
+    }  # fmt: skip
 
 
 def check_phase(place: Path, meter: Meter) -> None:
@@ -144,12 +172,17 @@ def main() -> None:
     parser.add_argument("--memory", type=float)
     parser.add_argument("--epochs", type=int, help="default: 3, and 30 of SGC")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--promise", action="store_true", help="compare estimates with measured peaks, and end")
     parser.add_argument("--check", action="store_true", help="compare evaluation with that in memory, and end")
     parser.add_argument("--only", help=argparse.SUPPRESS)
     options = parser.parse_args()
     place = options.place / f"papers-{options.edges}"
     if options.check:
         check_phase(place, Meter())
+        return
+    if options.promise:
+        for model in options.model:
+            print(json.dumps(promise_phase(model, place, options.memory, options.epochs)), flush=True)
         return
     if options.only is None:  # one process per phase: the next one starts without the memory of the last
         for only in ("convert", *options.model):

@@ -4,13 +4,18 @@ One graph of every domain of the bank, drawn with a seed, is read from FOLDER (t
 `bank_collect.py`), its whole domain is taken out of the bank, and for each task it serves a line says how far from the
 best stay the first choice and the best of three of the recommendation, of a race within the budget. The
 best is that of all configurations trained in full on the same splits. What is there is not measured again.
-With ``--processor`` budgets are processor seconds, so that other work on the machine takes nothing away.
+With ``--processor`` budgets are processor seconds, so that other work on the machine takes nothing away; no run is
+stopped by the clock then, and ``took`` says how much the last one went over.
+With ``--records`` what each configuration reaches in full is taken from the bank, whose records are of the same splits
+and protocol, so that a graph costs its race alone; ``apart`` is how far what the race measured lies from them.
+``--shared`` and ``--wheels`` (as for `bank_collect.py`) build graphs that FOLDER lacks; what cannot be had is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from itertools import zip_longest
 from pathlib import Path
@@ -18,6 +23,11 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent))
+from bank_collect import LARGE, kept_graph
+from bank_graphs import Folders, real_entries
+from graphnetz._core.errors import GraphnetzError
+from graphnetz.engine import executors
 from graphnetz.graphs import as_graph
 from graphnetz.graphs.compressed import Graph
 from graphnetz.selection import PerformanceBank, recommend
@@ -25,7 +35,9 @@ from graphnetz.selection import probe as race_module
 from graphnetz.selection.probe import Race, probe
 from graphnetz.selection.real import known_graphs
 
-SPLITS = 3
+limits = executors.Limits
+SPLITS, RECORDED = 3, 2
+"""Splits of a race, and those that every record of the bank has."""
 FOREVER = 1e6
 
 
@@ -52,15 +64,31 @@ def without(bank: PerformanceBank, domain: str) -> PerformanceBank:
     return out
 
 
-def sample(bank: PerformanceBank, seed: int) -> list[tuple[str, str]]:
-    """One graph per domain and task, in an order drawn with the seed; the tasks take turns."""
+def sample(bank: PerformanceBank, seed: int, task_types: tuple[str, ...]) -> list[tuple[list[str], str]]:
+    """The graphs of each domain and the task, in an order drawn with the seed; the tasks take turns."""
     rng, turns = np.random.default_rng(seed), []
-    for task_type in ("node_cls", "link_pred"):
+    for task_type in task_types:
         known = known_graphs(bank, task_type)
-        domains = rng.permutation(np.unique(known.domains))
         names = np.array(known.graphs)
-        turns.append([(str(rng.choice(names[known.domains == domain])), task_type) for domain in domains])
+        domains = rng.permutation(np.unique(known.domains))
+        turns.append([(rng.permutation(names[known.domains == domain]).tolist(), task_type) for domain in domains])
     return [pair for pairs in zip_longest(*turns) for pair in pairs if pair]
+
+
+def at_hand(names: list[str], folder: Path, bank: PerformanceBank, folders: Folders | None) -> str | None:
+    """The first of the graphs that is small enough and in the folder, or can be built as the bank knows it."""
+    built = {} if folders is None else {entry.name: entry for entry in real_entries(folders)}
+    for name in names:
+        held = bank.graphs[name]
+        if held.edges > LARGE:
+            continue
+        try:
+            graph = kept_graph(built[name], folder) if name in built else graph_of(folder, name)
+        except (OSError, KeyError, ValueError, GraphnetzError):
+            continue  # a wheel or a set that is not here
+        if (graph.num_nodes, graph.num_edges) == (held.nodes, held.edges):
+            return name
+    return None
 
 
 def regrets(found: Race, truth: dict[str, float], prior: list[str]) -> dict[str, float]:
@@ -74,21 +102,42 @@ def regrets(found: Race, truth: dict[str, float], prior: list[str]) -> dict[str,
     }  # fmt: skip
 
 
-def one(graph: Graph, task_type: str, bank: PerformanceBank, budget: float) -> dict[str, Any]:
-    """Race; then train in full what the race left out."""
+def recorded(bank: PerformanceBank, name: str, task_type: str, splits: int) -> dict[str, float]:
+    """What the configurations reach on the first splits of a graph, those that were measured on all of them."""
+    held: dict[str, dict[int, float]] = {}
+    for record in bank.records:
+        if (record.graph, record.task_type) == (name, task_type) and record.seed < splits:
+            held.setdefault(record.configuration.name, {})[record.seed] = record.value
+    return {key: float(np.mean([*values.values()])) for key, values in held.items() if len(values) == splits}
+
+
+def one(
+    graph: Graph, task_type: str, bank: PerformanceBank, budget: float, known: PerformanceBank | None = None
+) -> dict[str, Any]:
+    """Race; then train in full what the race left out, or look it up in ``known``."""
+    splits = SPLITS if known is None else RECORDED
     result = recommend(graph, task_type, top=1000, bank=bank)
     clock = race_module.time.perf_counter
     begin = clock()
-    found = probe(result, budget, splits=SPLITS)
-    took = clock() - begin
-    rows = found.measured
-    if any(row.splits < SPLITS and not row.error for row in found.contenders):
-        rows = probe(result, FOREVER, splits=SPLITS).measured
-    truth = {row.name: row.mean for row in rows if row.splits == SPLITS}
+    found = probe(result, budget, splits=splits)
+    took, more = clock() - begin, {}
+    if known is not None:
+        truth = recorded(known, graph.name, task_type, splits)
+        more = {"apart": _apart(found, truth, splits), "splits": splits}
+    else:
+        rows = found.measured
+        if any(row.splits < splits and not row.error for row in found.contenders):
+            rows = probe(result, FOREVER, splits=splits).measured
+        truth = {row.name: row.mean for row in rows if row.splits == splits}
     prior = [choice.name for choice in result.choices if choice.name in truth]
-    full = sum(row.splits == SPLITS for row in found.contenders)
+    full = sum(row.splits == splits for row in found.contenders)
     facts = {"graph": graph.name, "task": task_type, "edges": graph.num_edges, "budget": budget, "took": took}
-    return facts | {"in_full": full, "of": len(found.contenders)} | regrets(found, truth, prior)
+    return facts | more | {"in_full": full, "of": len(found.contenders)} | regrets(found, truth, prior)
+
+
+def _apart(found: Race, truth: dict[str, float], splits: int) -> float:
+    gaps = [abs(row.mean - truth[row.name]) for row in found.measured if row.splits == splits and row.name in truth]
+    return float(np.mean(gaps)) if gaps else float("nan")
 
 
 def main() -> None:
@@ -100,16 +149,27 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--most", type=int, default=1000, help="graphs and tasks at most")
     parser.add_argument("--processor", action="store_true", help="count processor seconds")
+    parser.add_argument("--records", action="store_true", help="take what is reached in full from the bank")
+    parser.add_argument("--task", help="only this task type")
+    parser.add_argument("--shared", type=Path, help="folder of data sets and networks, to build missing graphs")
+    parser.add_argument("--wheels", type=Path, default=Path("wheels"), help="folder of wheels")
+    parser.add_argument("--catalogue", type=Path, default=Path("data/benchmark"))
     asked = parser.parse_args()
     if asked.processor:
         race_module.time = Processor  # type: ignore[assignment]
+        executors.Limits = lambda *_: limits(None)  # type: ignore[assignment, misc]
     bank = PerformanceBank.load()
     lines = asked.out.read_text().splitlines() if asked.out.exists() else []
     done = {(row["graph"], row["task"], row["budget"]) for row in map(json.loads, lines)}
-    for name, task_type in sample(bank, asked.seed)[: asked.most]:
-        if (name, task_type, asked.budget) not in done:
+    folders = Folders(asked.shared, asked.wheels, asked.catalogue) if asked.shared is not None else None
+    tasks = (asked.task,) if asked.task else ("node_cls", "link_pred")
+    for names, task_type in sample(bank, asked.seed, tasks)[: asked.most]:
+        name = at_hand(names, asked.graphs, bank, folders)
+        if name is None:
+            print(f"{bank.graphs[names[0]].domain}: no graph at hand for {task_type}", flush=True)
+        elif (name, task_type, asked.budget) not in done:
             rest = without(bank, bank.graphs[name].domain)
-            row = one(graph_of(asked.graphs, name), task_type, rest, asked.budget)
+            row = one(graph_of(asked.graphs, name), task_type, rest, asked.budget, bank if asked.records else None)
             with asked.out.open("a") as stream:
                 stream.write(json.dumps(row) + "\n")
             print(json.dumps(row), flush=True)

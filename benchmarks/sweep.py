@@ -1,11 +1,14 @@
 """The sweep that the GraphNetz paper calls next: five architectures and their baselines on every reachable task.
 
-``run DIR`` trains the suite ``reachable``, one run folder per task, the cheapest first, until ``--minutes`` are over;
-called again it goes on where it stopped, and with more ``--seeds`` it adds those. ``gather DIR`` reads what is
-finished and adds it to ``results/sweep.json`` (scores only); the folders of ``graphnetz replicate graphnetz`` can be
-gathered too, whose cells are trained under the protocol of the paper. ``read`` adds the stored scores of
-``decide_sooner.py``, draws the critical-difference diagram of all tasks and says how the critical difference falls with
-their number, and what nine rows of the cross-category experiment say.
+``run DIR`` trains the field in parts, one run folder each, the cheapest first, until ``--minutes`` are over: the suite
+``default``, the suite ``algorithmic`` by task type, and what else the suite ``reachable`` holds, by task type and cost.
+Called again it goes on where it stopped, and with more ``--seeds`` it adds those; ``--only`` chooses parts by name.
+``bundle DIR`` packs every finished part into ``results/field/`` (predictions of a sample of cells where all would be
+large), which ``make site`` reads. ``gather DIR`` reads bundles or run folders and adds their scores to
+``results/sweep.json``; the folders of ``graphnetz replicate graphnetz`` can be gathered too, whose cells are trained
+under the protocol of the paper. ``read`` adds the stored scores of ``decide_sooner.py``, draws the critical-difference
+diagram of all tasks and says how the critical difference falls with their number, and what nine rows of the
+cross-category experiment say.
 Data come from generators, from wheels and from the folder or address in ``GRAPHNETZ_MIRROR``.
 """
 
@@ -14,17 +17,30 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
+import resource
 import sys
 import time
+from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 RESULT = HERE / "results" / "sweep.json"
 RANKS = RESULT.with_name("sweep_ranks.json")
+FIELD = HERE / "results" / "field"
 IMAGES = HERE.parent / "docs" / "images"
 SEEDS = 10
 ENCODERS = ("GCN", "GAT", "GraphSAGE", "GraphTransformer")  # those that serve every task type
-MODELS = ("GCN", "GAT", "GraphSAGE", "GraphTransformer", "GIN", "MLP", "Majority", "DegreeProduct")
+MODELS = (
+    *ENCODERS, "GIN", "MLP", "Majority", "DegreeProduct", "AdamicAdar", "FeatureOnly", "GradientBoosting",
+    "LabelPropagation", "CorrectAndSmooth",
+)  # fmt: skip
+PREDICTIONS = 200_000
+"""Bytes of predictions of a task up to which a bundle keeps those of all cells; of more it keeps a sample."""
+SPENT = "spent.jsonl"
+PART = 8
+"""Tasks of a part: enough that its report costs less than its cells, few enough to be finished."""
 
 
 def work(task) -> float:
@@ -34,63 +50,146 @@ def work(task) -> float:
     return float((edges + 2000) * task.epochs)
 
 
-def run(folder: Path, *, minutes: float, seeds: int, workers: int | None, most: float) -> None:
-    """Train task by task; a task is begun only while there is time, a begun one is finished."""
-    from graphnetz._core.errors import GraphnetzError
-    from graphnetz.datasets import SUITES
-    from graphnetz.engine.run import run_benchmark
+@dataclass(frozen=True)
+class Part:
+    """Tasks of one suite that are trained into one folder; None is every task of the suite."""
 
+    name: str
+    suite: str
+    tasks: tuple[str, ...] | None
+    work: float
+
+
+def parts() -> list[Part]:
+    """The field, the cheapest part first."""
+    from graphnetz.datasets import SUITES
+
+    first, exact = SUITES["default"](), SUITES["algorithmic"]()
+    taken = {task.name for task in (*first, *exact)}
+    out = [Part("default", "default", None, max(map(work, first)))]
+    kinds: dict[tuple[str, str], list] = {}
+    for suite, tasks in (("algorithmic", exact), ("reachable", SUITES["reachable"]())):
+        for task in tasks:
+            if suite == "algorithmic" or task.name not in taken:
+                kinds.setdefault((suite, task.task_type), []).append(task)
+    for (suite, kind), tasks in kinds.items():
+        ordered = sorted(tasks, key=work)
+        for i in range(0, len(ordered), PART):
+            chosen = ordered[i : i + PART]
+            name = f"{kind}-{i // PART + 1}" if suite == "reachable" else f"{suite}-{kind}-{i // PART + 1}"
+            out.append(Part(name, suite, tuple(task.name for task in chosen), work(chosen[-1])))
+    return sorted(out, key=lambda part: part.work)
+
+
+def run(folder: Path, *, minutes: float, seeds: int, workers: int | None, most: float, only: tuple[str, ...]) -> None:
+    """Train part by part; one is begun only while there is time, a begun one is finished."""
+    from graphnetz._core.errors import GraphnetzError
+    from graphnetz.engine.run import run_benchmark
+    from graphnetz.report import write
+
+    write.write_figures = lambda *_, **__: None  # no bundle holds one, and they take longer than many a cell
     deadline = time.monotonic() + 60 * minutes
-    for task in sorted(SUITES["reachable"](), key=work):
-        if work(task) > most or finished(folder / task.name, seeds):
+    for part in parts():
+        if part.work > most or not any(fnmatch(part.name, pattern) for pattern in only):
+            continue
+        if finished(folder / part.name, seeds):
             continue
         if time.monotonic() > deadline:
             print("out of time; call again to go on", flush=True)
             return
-        started = time.monotonic()
+        started, before = time.monotonic(), processor_seconds()
+        options = {"suite": part.suite, "seeds": seeds, "workers": workers, "model": MODELS}
+        options |= {"task": list(part.tasks)} if part.tasks else {}
         try:
-            options = {"suite": "reachable", "task": [task.name], "seeds": seeds, "workers": workers, "model": MODELS}
-            run_benchmark(**options, out=str(folder / task.name), root=str(folder / "data"), verbose=False)
+            run_benchmark(**options, out=str(folder / part.name), root=str(folder / "data"), verbose=False)
         except GraphnetzError as error:
-            print(f"{task.name}: not run: {error}", flush=True)
+            print(f"{part.name}: not run: {error}", flush=True)
             continue
-        print(f"{task.name}: {time.monotonic() - started:.0f} s", flush=True)
+        with (folder / part.name / SPENT).open("a", encoding="utf-8") as stream:
+            stream.write(
+                json.dumps({"seeds": seeds, "processor_seconds": round(processor_seconds() - before, 1)}) + "\n"
+            )
+        print(f"{part.name}: {time.monotonic() - started:.0f} s", flush=True)
     print("finished", flush=True)
 
 
+def processor_seconds() -> float:
+    """What this process and its workers have spent; the clock of a busy machine says little."""
+    found = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in found)
+
+
 def finished(folder: Path, seeds: int) -> bool:
-    """Whether a task has a report of that many seeds."""
+    """Whether a part has a report of that many seeds."""
     path = folder / "results.json"
     return path.exists() and len(json.loads(path.read_text(encoding="utf-8"))["seeds"]) >= seeds
 
 
+def bundle(folder: Path) -> None:
+    """Pack every finished part, and write what all of them took."""
+    from graphnetz.engine.bundle import submit
+    from graphnetz.engine.store import Store
+    from graphnetz.records.findings import PLAN
+    from graphnetz.report import BenchmarkReport
+
+    FIELD.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for path in sorted(folder.glob("*/results.json")):
+        made = submit(path.parent, out=FIELD / f"{path.parent.name}.zip", predictions=PREDICTIONS)
+        report = BenchmarkReport.from_json(path)
+        shown = {(cell.task, cell.model, cell.seed) for cell in report.results}
+        with Store.open(path.parent, readonly=True) as store:
+            cells = [r for r in store.results(histories=False) if (r.task, r.model, r.seed) in shown]
+        clock = sum(cell.seconds for cell in cells if math.isfinite(cell.seconds))
+        rows.append([made.stem, len(report.task_info), len(report.seeds), len(cells), round(clock / 3600, 3)])
+        print(f"{made.name}: {made.stat().st_size / 1e6:.2f} MB")
+    hours, runs = sum(row[-1] for row in rows), sum(row[-2] for row in rows)
+    table = {
+        "columns": ["Part", "Tasks", "Seeds", "Runs", "Hours of one core"], "rows": rows,
+        "caption": "Clock time of every run, added up; two ran at a time, mostly at the lowest priority beside other "
+        "work, which lengthens it.",
+    }  # fmt: skip
+    text = f"These {runs:,} runs took {hours:.1f} hours of one core by the clock, mostly beside other work."
+    cost = {"name": "hours", "question": PLAN, "text": text, "table": table, "tally": [], "claims": []}
+    (FIELD / "more").mkdir(exist_ok=True)
+    body = json.dumps({"findings": [cost], "tasks": {}}, indent=None)
+    (FIELD / "more" / "cost.json").write_text(body + "\n", encoding="utf-8")
+
+
 def gather(folder: Path) -> None:
-    """Add the scores of every finished task to what is stored, where they are of more seeds."""
+    """Add the scores of every bundle and every finished run in a folder, where they are of more seeds."""
     from graphnetz.datasets import SUITES
+    from graphnetz.engine.bundle import opened
     from graphnetz.report import BenchmarkReport
 
     tasks = json.loads(RESULT.read_text(encoding="utf-8"))["tasks"] if RESULT.exists() else {}
     reachable = {task.name for task in SUITES["reachable"]()}
-    for path in sorted(folder.glob("*/results.json")):
-        report = BenchmarkReport.from_json(path)
-        (name,) = report.task_info
-        if name not in reachable or len(report.seeds) < seeds_of(tasks.get(name)):
-            continue
-        info, table = report.task_info[name], report.scores
-        tasks[name] = {
-            "category": info.category, "task_type": info.task_type, "metric": info.metric, "graph": info.block,
-            "greater_is_better": info.greater_is_better, "replication": info.replication, "splits": info.splits,
-            "test_ratio": None if math.isnan(info.test_ratio) else round(info.test_ratio, 6),
-            "scores": {
-                model: [None if math.isnan(value) else round(value, 6) for value in table.cell(name, model)]
-                for model in table.present(name)
-                if model in MODELS
-            },
-        }  # fmt: skip
-    body = {"about": __doc__.split("\n")[0], "tasks": tasks}
-    lines = json.dumps(body, indent=1)
+    for path in [*sorted(folder.glob("*.zip")), *(path.parent for path in sorted(folder.glob("*/results.json")))]:
+        with opened(path) as (run_folder, _):
+            report = BenchmarkReport.from_json(run_folder / "results.json")
+        for name in report.task_info:
+            if name in reachable and len(report.seeds) >= seeds_of(tasks.get(name)):
+                tasks[name] = entry(report, name)
+    body = {"about": __doc__.split("\n")[0], "tasks": dict(sorted(tasks.items()))}
+    # Numbers of one model on one line: a change is read model by model.
+    lines = re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found[0].split()), json.dumps(body, indent=1))
     RESULT.write_text(lines + "\n", encoding="utf-8")
     print(f"{len(tasks)} tasks, {sum(len(t['scores']) for t in tasks.values())} (task, model) pairs: {RESULT.name}")
+
+
+def entry(report, name: str) -> dict:
+    """What is stored of one task."""
+    info, table = report.task_info[name], report.scores
+    return {
+        "category": info.category, "task_type": info.task_type, "metric": info.metric, "graph": info.block,
+        "greater_is_better": info.greater_is_better, "replication": info.replication, "splits": info.splits,
+        "test_ratio": None if math.isnan(info.test_ratio) else round(info.test_ratio, 6),
+        "scores": {
+            model: [None if math.isnan(value) else round(float(value), 6) for value in table.cell(name, model)]
+            for model in table.present(name)
+            if model in MODELS
+        },
+    }  # fmt: skip
 
 
 def seeds_of(task: dict | None) -> int:
@@ -213,7 +312,8 @@ def read() -> None:
 
     cross_category()
     tasks = json.loads(RESULT.read_text(encoding="utf-8"))["tasks"]
-    tasks |= {name: task for name, task in borrowed().items() if seeds_of(task) > seeds_of(tasks.get(name))}
+    lent = {name: task for name, task in borrowed().items() if name not in tasks}
+    tasks |= lent
     found = drawn(report_of(one_per_graph(tasks)), "sweep-cd", "one task of each finished graph")
     table = falling(np.asarray(found.ranks))
     for row in table:
@@ -225,7 +325,7 @@ def read() -> None:
         "runs": sum(value is not None for t in tasks.values() for row in t["scores"].values() for value in row),
         "p": round(float(found.p), 4), "test": found.test, "cd": round(float(found.cd), 3),
         "mean_ranks": {found.models[i]: round(float(found.mean_ranks[i]), 2) for i in found.order}, "falling": table,
-        "names": list(tasks),
+        "names": list(tasks), "borrowed": list(lent),
     }  # fmt: skip
     RANKS.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     figure, axes = plt.subplots(figsize=(6.4, 3.6))
@@ -241,15 +341,21 @@ def read() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=("run", "gather", "read"))
+    parser.add_argument("command", choices=("run", "bundle", "gather", "read"))
     parser.add_argument("folder", type=Path, nargs="?", default=Path("runs/sweep"))
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--workers", type=int)
-    parser.add_argument("--most", type=float, default=math.inf, help="leave out tasks with more work than this")
+    parser.add_argument(
+        "--most", type=float, default=math.inf, help="leave out parts with a task of more work than this"
+    )
+    parser.add_argument("--only", nargs="+", default=["*"], help="parts by name, with wildcards")
     given = parser.parse_args()
     if given.command == "run":
-        run(given.folder, minutes=given.minutes, seeds=given.seeds, workers=given.workers, most=given.most)
+        limits = {"minutes": given.minutes, "most": given.most, "only": tuple(given.only)}
+        run(given.folder, seeds=given.seeds, workers=given.workers, **limits)
+    elif given.command == "bundle":
+        bundle(given.folder)
     elif given.command == "gather":
         gather(given.folder)
     else:

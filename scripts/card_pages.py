@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import Any
 
 from graphnetz._core.optional import pip_install
@@ -70,10 +72,51 @@ def models_page() -> str:
     )
 
 
+STATUS = {
+    "ours": "our own generator",
+    "repository": "agrees with the repository of the copy at hand",
+    "copy": "that of the copy at hand",
+    "package": "agrees with the package's metadata",
+    "listed": "found in a paper at hand",
+    "in part": "in part",
+    "differs": "**differs**",
+    "not checked": "**not checked**",
+}
+
+
+def licences_page() -> str:
+    """Licences and citations of all cards and bibliographies, with what each was held against."""
+    rows = _checked()
+    count = {kind: [row for row in rows if row[0] == kind] for kind in ("licence", "citation", "reference")}
+    open_ones = {kind: sum(row[2] in ("not checked", "in part") for row in some) for kind, some in count.items()}
+    said = "; ".join(f"{len(some)} {kind}s, {open_ones[kind]} of them not checked" for kind, some in count.items())
+    parts = [
+        "# Licences and citations\n",
+        "Made by `scripts/check_references.py` from sources that are at hand without the internet: notes on copies of "
+        "datasets, metadata of packages, and reference lists of the papers that this package replicates. None is the "
+        "primary source itself: a licence of a repository need not cover the data in it, and a reference list may be "
+        "wrong. What nobody could hold against anything is marked. Before you publish or sell what rests on a dataset, "
+        f"read the terms of its owner.\n\nHeld against something: {said}.\n",
+    ]
+    for kind, title in (("licence", "Licences"), ("citation", "Citations of cards"), ("reference", "Bibliographies")):
+        parts.append(f"## {title}\n\n| what we state | checked | against |\n|---|---|---|")
+        parts += [
+            f"| {_words(what)} | {STATUS[status]} | {_words(against)} |" for _, what, status, against in count[kind]
+        ]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _checked() -> list[list[str]]:
+    with Path(__file__).with_name("references.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream))[1:]
+
+
 def pages() -> dict[str, str]:
     """Path below the documentation's folder -> Markdown."""
     return {f"datasets/{category}.md": category_page(category) for category in CATEGORIES} | {
-        "models.md": models_page()
+        "models.md": models_page(),
+        "licences.md": licences_page(),
     }
 
 

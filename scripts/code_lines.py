@@ -11,7 +11,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "graphnetz"
 #: `tests/packaging` holds the package to this; lower it when lines go, raise it only with a reason in the commit.
-BOUND = 55_000
+BOUND = 58_000
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 

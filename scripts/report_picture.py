@@ -37,16 +37,17 @@ def inputs(name: str) -> str:
 
 def take(page: Path) -> dict[str, str]:
     """Let a browser without a window draw the top of ``page``; return the digests of the pictures."""
+    import screenshots  # its neighbour: the same letters, and the same stillness
     from playwright.sync_api import sync_playwright
 
     out = {}
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-        )
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(screenshots.FLAGS))
         for name, (width, height, scheme) in VIEWS.items():
-            sheet = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            size = {"width": width, "height": height}
+            sheet = browser.new_page(viewport=size, color_scheme=scheme, bypass_csp=True)
             sheet.goto(page.resolve().as_uri())
+            screenshots.hold_still(sheet, screenshots.still_style())
             sheet.screenshot(path=IMAGES / f"{name}.png")
             out[name] = hashlib.sha256((IMAGES / f"{name}.png").read_bytes()).hexdigest()
         browser.close()

@@ -104,6 +104,9 @@ def _cell(
     return CellResult(**facts, metrics={metric: value}, history={metric: curve}, predictions=kept)
 
 
+FACES = 2
+
+
 def still_style() -> str:
     """Return the style sheet of a page that stands still: one font everywhere, every card laid out before it is seen.
 
@@ -119,6 +122,21 @@ def still_style() -> str:
     return "\n".join([*faces, "* { font-family: Carried !important; }", still])
 
 
+LOADED = "Promise.all([...document.fonts].map(face => face.load())).then(faces => faces.length)"
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(scrollY))))"
+
+
+def hold_still(sheet: Any, style: str) -> None:
+    """Give a page the style of pictures, and wait until its letters are there and it was drawn with them.
+
+    A font is fetched when a letter first asks for it, so to wait for fonts under way may be to wait for none.
+    """
+    sheet.add_style_tag(content=style)
+    if sheet.evaluate(LOADED) != FACES:
+        raise RuntimeError("The page did not take the letters that pictures are made with.")
+    sheet.evaluate(DRAWN)
+
+
 def take(folder: Path, page: Path, browser: Any) -> list[Path]:
     """Take every picture of ``page`` into ``folder`` and return the files."""
     out, style = [], still_style()
@@ -128,13 +146,13 @@ def take(folder: Path, page: Path, browser: Any) -> list[Path]:
             context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
             sheet = context.new_page()
             sheet.goto(page.as_uri())
-            sheet.add_style_tag(content=style)
-            sheet.evaluate("document.fonts.ready.then(() => document.fonts.check('12px Carried'))")
+            hold_still(sheet, style)
             raw = folder / f"page-{name}-{scheme}.png"
             sheet.screenshot(path=raw)
             out.append(raw)
             if name != "tablet":
                 sheet.evaluate("document.getElementById('task-0').scrollIntoView({behavior: 'instant'})")
+                sheet.evaluate(DRAWN)
                 raw = folder / f"cards-{name}-{scheme}.png"
                 sheet.screenshot(path=raw)
                 out.append(raw)
@@ -143,25 +161,28 @@ def take(folder: Path, page: Path, browser: Any) -> list[Path]:
 
 
 def halve(path: Path) -> None:
-    """Make a picture half as wide, with few colours: small enough to be kept with the sources."""
+    """Make a picture half as wide with 256 colours: small enough to be kept, and no model's colour becomes grey."""
     from PIL import Image
 
     with Image.open(path) as image:
-        small = image.convert("RGB").resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS)
-    small.quantize(64).save(path, optimize=True)
+        small = image.convert("RGB").reduce(2)
+    small.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def difference(one: Path, two: Path) -> float:
     """Return the mean difference of two pictures, 0 to 255, seen from so far that letters are grey.
 
-    Fonts and their edges differ from machine to machine; what stands where, and in which colour, does not.
+    Edges of letters differ from machine to machine; what stands where, and in which colour, does not. A picture that
+    was kept at half its width is compared with the other at that width: else 1 to 2 is the work of the scaling alone.
     """
     from PIL import Image
 
     seen = []
-    for path in (one, two):
-        with Image.open(path) as image:
-            seen.append(np.asarray(image.convert("RGB").resize((48, 36), Image.Resampling.BOX), dtype=float))
+    with Image.open(one) as first, Image.open(two) as second:
+        width = min(first.width, second.width)
+        for image in (first, second):
+            small = image.convert("RGB").reduce(max(1, image.width // width))
+            seen.append(np.asarray(small.resize((48, 36), Image.Resampling.BOX), dtype=float))
     return float(np.abs(seen[0] - seen[1]).mean())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from graphnetz._core import moved as _moved
 from graphnetz._core.lazy import lazy_names
 
-__version__ = "1.0.0.dev0"
+__version__ = "1.0.0rc1"
 _moved.install()
 
 __getattr__, __dir__, _names = lazy_names(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import sys
 import warnings
+from pathlib import Path
 
 import cloudpickle
 import numpy as np
@@ -249,16 +251,59 @@ def test_hooks_and_predictors_are_watched_too(tasks):
     }  # fmt: skip
 
 
+class Undeclared(Plain):
+    """What no check of libraries looks for: whoever only restores what it knows about misses all of it."""
+
+    def deed(self, data):
+        torch.special.expit = torch.zeros_like
+        os.environ["GRAPHNETZ_UNDECLARED"] = "left behind"
+        os.chdir("/")
+
+
+class Sigmoid(Plain):
+    """The victim of `Undeclared`."""
+
+    def deed(self, data):
+        data.x = torch.special.expit(data.x)
+
+
+def test_the_trial_of_a_model_without_task_types_leaves_nothing_behind(tasks):
+    """Such a model is shown the first batch of every task before cells are planned, by the process that all others
+    are forked from: the tests above declare their task types, and so never met it."""
+    place, expit = Path.cwd(), torch.special.expit
+    options = {"backend": "local", "workers": 2}
+    alone = outcomes(tasks[:1], {"Sigmoid": (Sigmoid, "node_cls"), "GCN": "GCN"}, **options)
+    found = outcomes(tasks[:1], {"Undeclared": Undeclared, "Sigmoid": (Sigmoid, "node_cls"), "GCN": "GCN"}, **options)
+    assert (Path.cwd(), torch.special.expit) == (place, expit)
+    assert "GRAPHNETZ_UNDECLARED" not in os.environ
+    assert {key: found[key] for key in alone} == alone
+    assert found["nodes", "Undeclared", 0][0] == "ok"
+
+
+class Ends(Plain):
+    def deed(self, data):
+        os._exit(3)
+
+
+class Crashes(Plain):
+    def deed(self, data):
+        os.kill(os.getpid(), 11)
+
+
+@pytest.mark.parametrize(("model", "how"), [(Ends, "exit code 3"), (Crashes, "signal 11 (segmentation fault)")])
+def test_a_model_that_ends_its_process_on_the_first_batch_ends_its_cells_and_not_the_run(tasks, model, how):
+    found = outcomes(tasks[:1], {"Bad": model, "GCN": "GCN"}, backend="local", workers=1, seeds=[0])
+    assert found["nodes", "Bad", 0][:2] == ("failed", f"worker died: {how}")
+    assert found["nodes", "GCN", 0][0] == "ok"
+
+
 def test_a_crash_in_a_child_ends_as_a_crash_in_a_worker(tasks):
     class Exits(Plain):
         def deed(self, data):
-            import os
-
             os._exit(0)
 
     class Segfaults(Plain):
         def deed(self, data):
-            import os
             import signal
 
             os.kill(os.getpid(), signal.SIGSEGV)
@@ -289,8 +334,6 @@ class InItsProcess:
         return self(cell)
 
     def __call__(self, cell):
-        import os
-
         trace = ({"process": os.getpid(), "parent": os.getppid()},)
         return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="none", trace=trace)
 

@@ -285,3 +285,24 @@ def test_communities_are_connected_and_cover_every_node():
     assert all(nx.is_connected(graph.subgraph(np.flatnonzero(found == block))) for block in range(64))
     alone = communities(torch.empty(2, 0, dtype=torch.long), 70)
     assert sorted(alone) == list(range(70)), "nodes without edges are blocks of their own"
+
+
+def test_models_of_which_some_seeds_kept_nothing_are_left_out():
+    """A claim about new examples is about the runs whose mean is shown, not about those that kept predictions."""
+    rng = np.random.default_rng(3)
+    target = rng.integers(0, 2, 60)
+
+    def cell(model, seed, *, kept):
+        score = np.where(rng.random(60) < 0.8, target, 1 - target).astype(np.uint8)
+        return CellResult(
+            "", "cora", model, seed, metric="test_acc", metrics={"test_acc": float((score == target).mean())},
+            predictions=Predictions(np.arange(60), target, score) if kept else None,
+        )  # fmt: skip
+
+    cells = [cell("GCN", seed, kept=True) for seed in range(3)]
+    cells += [cell("MLP", seed, kept=seed == 1) for seed in range(3)]
+    found = example_reader(cells, {"cora": TaskInfo("test_acc")})("cora")
+    assert list(found.values) == ["GCN"]
+    found = example_reader(cells[3:], {"cora": TaskInfo("test_acc")})("cora")
+    assert found.values == {}
+    assert found.reason == "predictions of some seeds only were kept"

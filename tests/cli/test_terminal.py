@@ -136,6 +136,28 @@ def test_a_model_without_a_cell_says_why_with_file_and_line(tmp_path, monkeypatc
     assert "1 task x 2 models x 1 seed (0): 1 cell, without 1 pair of task and model that does not fit." in said
     (line,) = [line for line in said.splitlines() if line.startswith("n/a: Broken ")]
     assert "mine.py:7 in forward" in line
+    declared = (
+        (tmp_path / "mine.py")
+        .read_text()
+        .replace("    def __init__", "    task_types = {'link_pred'}\n    def __init__", 1)
+    )
+    (tmp_path / "told.py").write_text(declared)
+    again = [
+        *asked[:-1],
+        "told.py:Broken",
+        "--seeds",
+        "1",
+        "--epochs",
+        "1",
+        "--backend",
+        "serial",
+        "--quiet",
+        "--out",
+        "b",
+    ]
+    assert cli.run_app(["run", *again]) == 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if "told.py:8 in forward" in line]
+    assert len(lines) == 1  # its cells failed: the reason stands with their number, and nowhere else
 
 
 def test_the_summary_prints_mean_and_interval_first_within_80_columns():

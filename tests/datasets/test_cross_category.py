@@ -248,34 +248,46 @@ def test_the_small_test_part_is_why_mutag_differs(shared_data, tmp_path, monkeyp
     assert abs(report.summary().loc[("mutag", "GraphSAGE"), "mean"] - mean) <= half + 0.02
 
 
-@pytest.mark.golden
-@pytest.mark.data
-def test_the_copy_of_the_network_is_why_board_directors_differs(shared_data, tmp_path, monkeypatch):
-    """PyG's own split and layers on our copy (another month) give our value, not the published one."""
+def plain_gcn(graph, seed, epochs):
+    """ROC-AUC of two plain layers of PyG on PyG's own split of a network with identity features."""
     from sklearn.metrics import roc_auc_score
     from torch_geometric.data import Data
     from torch_geometric.nn import GCNConv
     from torch_geometric.transforms import RandomLinkSplit
 
+    torch.manual_seed(seed)
+    whole = Data(edge_index=graph.edge_index, x=torch.eye(graph.num_nodes))
+    train, _, test = RandomLinkSplit(num_val=0.05, num_test=0.1, is_undirected=True)(whole)
+    first, second = GCNConv(graph.num_nodes, 64), GCNConv(64, 64)
+    optimiser = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=0.01)
+    for _ in range(epochs):
+        z = second(first(train.x, train.edge_index).relu(), train.edge_index)
+        score = (z[train.edge_label_index[0]] * z[train.edge_label_index[1]]).sum(1)
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(score, train.edge_label)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    z = second(first(train.x, train.edge_index).relu(), train.edge_index).detach()
+    return roc_auc_score(test.edge_label, (z[test.edge_label_index[0]] * z[test.edge_label_index[1]]).sum(1))
+
+
+@pytest.mark.golden
+@pytest.mark.data
+def test_the_copy_of_the_network_is_why_board_directors_differs(shared_data, tmp_path, monkeypatch):
+    """PyG's own split and layers on our copy (another month) give our value, not the published one."""
     monkeypatch.setenv("GRAPHNETZ_MIRROR", str(shared_data))
     graph = find_task("board_directors").loader(tmp_path)[0]
-    values = []
-    for seed in range(5):
-        torch.manual_seed(seed)
-        whole = Data(edge_index=graph.edge_index, x=torch.eye(graph.num_nodes))
-        train, _, test = RandomLinkSplit(num_val=0.05, num_test=0.1, is_undirected=True)(whole)
-        first, second = GCNConv(graph.num_nodes, 64), GCNConv(64, 64)
-        optimiser = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=0.01)
-        for _ in range(40):
-            z = second(first(train.x, train.edge_index).relu(), train.edge_index)
-            score = (z[train.edge_label_index[0]] * z[train.edge_label_index[1]]).sum(1)
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(score, train.edge_label)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-        z = second(first(train.x, train.edge_index).relu(), train.edge_index).detach()
-        values.append(
-            roc_auc_score(test.edge_label, (z[test.edge_label_index[0]] * z[test.edge_label_index[1]]).sum(1))
-        )
     mean, half = TABLE["board_directors"]["GCN"]
-    assert 0.92 < np.mean(values) < mean - half
+    assert 0.92 < np.mean([plain_gcn(graph, seed, 40) for seed in range(5)]) < mean - half
+
+
+@pytest.mark.golden
+@pytest.mark.data
+def test_plain_layers_give_our_value_on_euroroad_and_not_the_published_one(shared_data, tmp_path, monkeypatch):
+    """What differs is unknown; it is neither our split nor our layers."""
+    monkeypatch.setenv("GRAPHNETZ_MIRROR", str(shared_data))
+    graph = find_task("euroroad").loader(tmp_path)[0]
+    mean, half = TABLE["euroroad"]["GCN"]
+    found = np.mean([plain_gcn(graph, seed, 80) for seed in range(10)])
+    assert found > mean + half
+    assert found == pytest.approx(0.552, abs=0.02)

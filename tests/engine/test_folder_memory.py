@@ -68,7 +68,14 @@ def test_mapped_pages_are_not_charged_to_a_cell(folder: GraphFolder) -> None:
     assert result.peak_memory < 600e6
 
 
+def unpropagated(folder: GraphFolder) -> None:
+    """Remove what an SGC found before, or it would have nothing to propagate."""
+    for kept in folder.path.glob("propagated-*"):
+        kept.unlink()
+
+
 def test_anonymous_pages_are_enforced(folder: GraphFolder, monkeypatch) -> None:
+    unpropagated(folder)
     monkeypatch.setattr(footprint, "estimate", lambda workbench, sizes, cells: [0.0 for _ in cells])  # a wrong one
     task = task_from_edges("wide", folder.path, epochs=1)
     options = {"tasks": task, "models": ["SGC"], "seeds": [0], "verbose": False, "workers": 1}
@@ -78,21 +85,35 @@ def test_anonymous_pages_are_enforced(folder: GraphFolder, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("model", ["GraphSAGE", "GCN", "GAT", "SGC"])
-def test_the_estimate_lies_between_half_and_seven_quarters_of_the_peak(folder: GraphFolder, model: str, monkeypatch):
-    # How far the second thread is ahead, and which holes freed rows leave in the heap, is another in every run: of
-    # the same cell 154 to 380 MB were measured, where 206 are estimated.
+def test_the_estimate_is_within_a_fifth_of_the_peak(folder: GraphFolder, model: str, monkeypatch) -> None:
     priced = []
     price = footprint.estimate
-    monkeypatch.setattr(footprint, "estimate", lambda *args: priced.extend(price(*args)) or list(priced))
+    monkeypatch.setattr(footprint, "estimate", lambda *args: priced.extend(price(*args)) or priced[-1:])
     task = task_from_edges("wide", folder.path, epochs=2)
     options = {"tasks": task, "models": [model], "seeds": [0], "verbose": False, "workers": 1}
     protocol = {"batch_nodes": 256, "fanouts": (10, 10)}
-    (result,) = run_benchmark(**options, backend="local", memory=3000, protocol=protocol).results
-    assert result.status == "ok"
-    assert 0.5 * result.peak_memory <= priced[0] <= 1.75 * result.peak_memory, (priced[0], result.peak_memory)
+    for _ in range(2):
+        unpropagated(folder)
+        (result,) = run_benchmark(**options, backend="local", memory=3000, protocol=protocol).results
+        assert result.status == "ok"
+        assert priced[-1] == pytest.approx(result.peak_memory, rel=0.2)
 
 
 def test_what_cannot_fit_is_refused_before_training(folder: GraphFolder) -> None:
+    unpropagated(folder)
     task = task_from_edges("wide", folder.path, epochs=1)
     with pytest.raises(UsageError, match=r"needs about \d+ MB beside the graph on disk and a worker may use 150 MB"):
         run_benchmark(tasks=task, models=["SGC"], seeds=[0], verbose=False, workers=1, memory=150)
+
+
+def test_room_in_control_groups_counts_and_pages_of_files_do_not(tmp_path: Path) -> None:
+    inner = tmp_path / "user.slice" / "run.scope"
+    inner.mkdir(parents=True)
+    (tmp_path / "own").write_text("4:memory:/elsewhere\n0::/user.slice/run.scope\n")
+    for group, limit, used in ((inner, "max", 7), (inner.parent, "1000", 900)):
+        (group / "memory.max").write_text(f"{limit}\n")
+        (group / "memory.current").write_text(f"{used}\n")
+    assert memory._left_in_groups(tmp_path, tmp_path / "own") == [100.0]
+    (inner.parent / "memory.stat").write_text("anon 100\nfile 900\nactive_file 300\ninactive_file 400\nshmem 100\n")
+    assert memory._left_in_groups(tmp_path, tmp_path / "own") == [800.0]
+    assert memory._left_in_groups(tmp_path, tmp_path / "missing") == []

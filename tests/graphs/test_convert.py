@@ -17,7 +17,8 @@ import pytest
 
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz.graphs import GraphFolder, convert
-from graphnetz.graphs.folder import header_digest
+from graphnetz.graphs.folder import digests
+from graphnetz.graphs.folder_checks import header_digest
 
 NODES = 3000
 
@@ -164,14 +165,85 @@ def test_an_edited_number_is_refused_without_being_asked(folder: Path) -> None:
         GraphFolder.open(folder)
 
 
-def test_an_edit_that_hides_its_time_is_found_by_verify(folder: Path) -> None:
+def test_an_edit_that_hides_its_time_is_found(folder: Path) -> None:
     before = (folder / "labels").stat()
     with open(folder / "labels", "r+b") as stream:
         stream.write(b"\3" * 4)
     os.utime(folder / "labels", ns=(before.st_atime_ns, before.st_mtime_ns))
-    GraphFolder.open(folder)
     with pytest.raises(DataError, match="block 0 of 'labels'"):
-        GraphFolder.open(folder, verify=True)
+        GraphFolder.open(folder)
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices", "features", "labels", "train", "val", "test"])
+def test_a_byte_less_is_refused(folder: Path, name: str) -> None:
+    os.truncate(folder / name, (folder / name).stat().st_size - 1)
+    with pytest.raises(DataError, match=f"incomplete: its file '{name}' has"):
+        GraphFolder.open(folder)
+
+
+def test_two_files_that_changed_places_are_refused(folder: Path) -> None:
+    size = min((folder / name).stat().st_size for name in ("train", "val"))
+    header = json.loads((folder / "header.json").read_text())
+    for name in ("train", "val"):  # of one length, so that only the bytes tell
+        os.truncate(folder / name, size)
+        header["files"][name] |= {"shape": [size // 8], "blocks": list(digests(folder / name))}
+    (folder / "header.json").write_text(json.dumps(header | {"digest": header_digest(header)}))
+    GraphFolder.open(folder)
+    (folder / "train").rename(folder / "other")
+    (folder / "val").rename(folder / "train")
+    (folder / "other").rename(folder / "val")
+    with pytest.raises(DataError, match="block 0 of 'train' is not what was written"):
+        GraphFolder.open(folder)
+
+
+def forged(folder: Path, name: str = "", values: np.ndarray | None = None, **facts: object) -> None:
+    """Write numbers or counts into a folder as somebody would who knows how digests are made."""
+    header = json.loads((folder / "header.json").read_text())
+    if values is not None:
+        (folder / name).write_bytes(values.tobytes())
+        header["files"][name] |= {"shape": list(values.shape), "blocks": list(digests(folder / name))}
+    for key, value in facts.items():
+        header[key] = header["files"] | value if isinstance(value, dict) else value
+    (folder / "header.json").write_text(json.dumps(header | {"digest": header_digest(header)}))
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"nodes": 5}, "counts do not fit each other"), ({"nodes": NODES + 1}, "counts do not fit each other"),
+        ({"arcs": 7}, "counts do not fit each other"), ({"self_loops": -1}, "counts do not fit each other"),
+        ({"self_loops": 3}, "self-loops instead of 3"), ({"classes": 2}, "a class outside 0 to 1"),
+        ({"nodes": None}, "missing or of another kind"), ({"arcs": "many"}, "counts do not fit"),
+        ({"files": {"train": {}}}, "missing or of another kind"),
+        ({"files": {"indptr": {"dtype": "float64", "shape": [1], "blocks": []}}}, "the unknown file 'indptr'"),
+        ({"files": {"val": {"dtype": "int64", "shape": [-1], "blocks": []}}}, "counts do not fit"),
+    ],
+)  # fmt: skip
+def test_wrong_counts_under_a_right_digest_are_refused(folder: Path, facts: dict[str, object], message: str) -> None:
+    forged(folder, **facts)
+    with pytest.raises(DataError, match=message):
+        GraphFolder.open(folder)
+
+
+def test_numbers_that_point_outside_the_graph_are_refused(folder: Path) -> None:
+    whole = {name: np.array(GraphFolder.open(folder).array(name)) for name in ("indptr", "indices", "labels", "train")}
+    wrong = {
+        "indices": (whole["indices"] + NODES, "names a node outside 0 to 2999"),
+        "indptr": (whole["indptr"][::-1].copy(), "does not rise from 0"),
+        "labels": (whole["labels"] - 2, "a class outside"),
+        "train": (whole["train"][::-1].copy(), "'train' does not hold rising numbers"),
+    }
+    wrong["train"][0][0] += NODES
+    twice = whole["indices"].copy()
+    first, second = whole["indptr"][:2]
+    assert second - first > 1
+    twice[first + 1] = twice[first]
+    for name, (values, message) in [*wrong.items(), ("indices", (twice, "or holds an arc twice"))]:
+        forged(folder, name, values)
+        with pytest.raises(DataError, match=message):
+            GraphFolder.open(folder)
+        forged(folder, name, whole[name])
+    GraphFolder.open(folder)
 
 
 def test_an_edited_header_is_refused(folder: Path) -> None:
@@ -217,6 +289,62 @@ def test_ids_that_are_no_node_numbers_are_refused(tmp_path: Path, text: str, mes
         stream.write(text)
     with pytest.raises(DataError, match=message):
         convert(tmp_path / "edges.csv.gz", tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["source,target\r\n0,1\r\n1,2\r\n\r\n2,0\r\n", "\n\n0,1\n\n1,2\n2,0\n\n", "% of KONECT\n% 3 3\n0 1\n1\t2\n 2  0\n",
+     "# a comment\nsrc;dst;weight\n0;1;3\n1;2;4\n2;0;1\n2;0;1\n", '\ufeff"0","1"\n"1","2"\n"2","0"\n"0","1"'],
+)  # fmt: skip
+def test_lists_as_they_are_found(tmp_path: Path, text: str) -> None:
+    (tmp_path / "edges.csv").write_text(text, encoding="utf-8", newline="")
+    graph = convert(tmp_path / "edges.csv", tmp_path / "out")
+    assert graph.array("indptr").tolist() == [0, 2, 4, 6]
+    assert graph.array("indices").tolist() == [1, 2, 0, 2, 0, 1]
+
+
+def test_damaged_sources_are_refused(source: Path, tmp_path: Path) -> None:
+    content = source.read_bytes()
+    half = len(content) // 2
+    for number, cut in enumerate((content[:-100], content[:half] + b"\0" * 99 + content[half + 99 :])):
+        (tmp_path / f"{number}.npz").write_bytes(cut)
+        with pytest.raises(DataError, match="cannot be read"):
+            convert(tmp_path / f"{number}.npz", tmp_path / str(number))
+    packed = gzip.compress(b"".join(b"%d,%d\n" % (k, k + 1) for k in range(5000)))
+    for name, cut in (("cut", packed[:-4000]), ("bad", packed[:4000] + b"\0" * 50 + packed[4050:])):
+        (tmp_path / f"{name}.csv.gz").write_bytes(cut)
+        with pytest.raises(DataError):
+            convert(tmp_path / f"{name}.csv.gz", tmp_path / name)
+        assert not (tmp_path / name / "header.json").exists()
+
+
+def test_an_npz_of_another_shape_is_refused(tmp_path: Path) -> None:
+    edges, y, mask = np.array([[0, 1], [1, 2]]), np.array([0, 1, 1]), np.zeros((3, 10), dtype=bool)
+    masks = {f"{part}_mask": mask for part in ("train", "val", "test")}
+    for number, (message, held) in enumerate([
+        ("negative node id -1", {"edges": edges - 1}), ("something else than whole numbers", {"edges": edges + 0.5}),
+        ("is a single number", {"edges": edges, "x": np.float32(3)}), ("a folder holds one split", {"edges": edges, "y": y} | masks),
+        ("in common with another", {"edges": edges, "y": y} | {key: value[:, 0] | True for key, value in masks.items()}),
+    ]):  # fmt: skip
+        np.savez(tmp_path / f"{number}.npz", **held)
+        with pytest.raises(DataError, match=message):
+            convert(tmp_path / f"{number}.npz", tmp_path / str(number))
+    with pytest.raises(UsageError, match="has 1 to 2147483647 nodes, got -3"):
+        convert(tmp_path / "0.npz", tmp_path / "negative", num_nodes=-3)
+
+
+def test_tables_of_nodes(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("0,1\n1,2\n2,3\n")
+    for number, (text, message) in enumerate([
+        ("node,label\n0,a\n9,b\n", "names node 9; allowed are 0 to 3"), ("node,label\n-2,a\n0,b\n", "names node -2"),
+        ("node,label\n0,a\n0,b\n", "gives node 0 more than one label"), ("node,label\nada,a\n", "node numbers in the first"),
+    ]):  # fmt: skip
+        (tmp_path / "labels.csv").write_text(text)
+        with pytest.raises(DataError, match=message):
+            convert(tmp_path / "edges.csv", tmp_path / str(number), labels=tmp_path / "labels.csv")
+    (tmp_path / "labels.csv").write_text("0,5\n1,7\n1,7\n3,5\n")  # no header: the first row counts
+    graph = convert(tmp_path / "edges.csv", tmp_path / "out", labels=tmp_path / "labels.csv")
+    assert graph.array("labels").tolist() == [0, 1, -1, 0]
 
 
 def test_values_must_belong_to_the_nodes(source: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from torch_geometric import nn as pyg_nn
 
 from graphnetz import load_model, run_benchmark, task_from_dataset
-from graphnetz._core.errors import UsageError
+from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz.cli.app import run_app
 from graphnetz.models.construct import call_with
 from graphnetz.records.references import repeated
@@ -98,6 +99,24 @@ class Numbered(torch.nn.Module):
     def forward(self, x, edge_index):
         return self.table.weight
 
+class WrongIn(Base):
+    def __init__(self, in_channels, hidden_channels, out_channels):
+        super().__init__(16, hidden_channels, out_channels)
+
+    def forward(self, x, edge_index):
+        return self.out(x, edge_index)
+
+class WrongOut(Base):
+    def __init__(self, in_channels, hidden_channels, out_channels):
+        super().__init__(in_channels, hidden_channels, 99)
+
+    def forward(self, x, edge_index):
+        return self.out(x, edge_index)
+
+class Labels(Base):
+    def forward(self, data):
+        return self.out(data.x, data.edge_index) + torch.nn.functional.one_hot(data.y)
+
 class NoWeights(torch.nn.Module):
     def forward(self, data):
         return data.x[:, :2]
@@ -143,6 +162,40 @@ def test_what_does_not_fit_is_refused_with_a_reason_at_the_users_line(zoo, name,
     assert said in words
     begins = line(f"class {name}(") + 1
     assert words.endswith(f"(at zoo.py:{begins})")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("WrongIn", "node_cls", ". This data has 6 features per node: take the width of the input from in_channels."),
+        (
+            "WrongOut",
+            "node_cls",
+            "it returned 99 values per node, and the task has 2. Take the width of the output from",
+        ),
+        ("WrongOut", "graph_cls", "its rows are nodes of 99 values, and a head for them was told 8. Take the width of"),
+        (
+            "Labels",
+            "node_cls",
+            ". It reads y: labels are hidden from models, -1 or missing, but for those of training.",
+        ),
+    ],
+)
+def test_common_mistakes_are_told_what_to_do(zoo, name, kind, said):
+    """They were told which matrices do not fit, or to return other rows than the ones that were right."""
+    verdict, words = try_model(zoo(name), kind)
+    assert verdict == "no"
+    assert said in words
+    assert "(at zoo.py:" in words
+
+
+@pytest.mark.parametrize("text", ["torch_geometric.nn.models.GIN", "sklearn.svm.SVC"])
+def test_a_dot_before_the_class_is_told_the_colon(text):
+    from graphnetz.models import spec_from
+
+    module, _, name = text.rpartition(".")
+    with pytest.raises(UnknownNameError, match=re.escape(f"named with a colon: {module}:{name}.")):
+        spec_from(text, code=True)
 
 
 def test_two_outputs_are_asked_for_in_words(zoo):

@@ -1,5 +1,6 @@
 """Certificates: claims judged by hand, equivalence beside statsmodels, pages that escape, and the command."""
 
+import dataclasses
 import json
 import math
 
@@ -15,12 +16,15 @@ from graphnetz.analysis.published import beside, margin_of
 from graphnetz.analysis.replication import judge
 from graphnetz.cli.app import run_app
 from graphnetz.datasets import SUITES
+from graphnetz.engine.config import resolve
+from graphnetz.engine.cost.estimate import Estimate, PairCost
 from graphnetz.papers.benchmarking_gnns.tables import every_row
-from graphnetz.papers.replicate import REPLICATIONS, replicate
+from graphnetz.papers.replicate import REPLICATIONS, _asks_of, replicate
 from graphnetz.records import Published, Suite, Task
 from graphnetz.records.replication import (
     Certificate,
     Judged,
+    LeftOut,
     PaperClaim,
     ReplicatedCell,
     Replication,
@@ -188,6 +192,57 @@ def test_claims_are_of_their_paper_and_agree_with_its_tables(paper):
     assert read_claims("graphnetz.papers." + paper.replace("-", "_")) == claims
 
 
+@pytest.mark.parametrize("paper", ["graphnetz", "benchmarking-gnns"])
+def test_every_claim_is_asked_once_at_every_size(paper):
+    known = REPLICATIONS[paper]
+    for size in known.sizes:
+        asked = [
+            claim.says
+            for part in known.make.parts
+            for claim in known.make.claims()
+            if claim.table in part.asked(None, size) and _asks_of(claim, SUITES[part.suite])
+        ]
+        assert sorted(asked) == sorted(claim.says for claim in known.make.claims())
+
+
+@pytest.mark.parametrize("size", ["generated", "published"])
+def test_beyond_size_small_every_published_row_has_a_suite_that_trains_it_as_published(size):
+    """The paper's widths and settings, 500k rows, encodings and second runs included, each in one part."""
+    parts = [part for part in REPLICATIONS["benchmarking-gnns"].make.parts if part.asked(None, size)]
+    rows = [
+        (row.table, row.task, row.model)
+        for part in parts
+        for row in SUITES[part.suite].published()
+        if row.table in part.asked(None, size)
+    ]
+    assert sorted(rows) == sorted((row.table, row.task, row.model) for row in every_row())
+    assert [part.asked("16", size) for part in parts if part.asked("16", size)] == [("16", "16 (second run)")]
+    suite = SUITES["bgnn-table-10"]
+    for task in suite(size):
+        ring = task.model_protocol["bgnn.RingGNN-500k"]
+        assert ring["hidden_channels"] == (93 if "_pe" in task.name else 102)
+        assert task.cross_validation.folds * len(task.cross_validation.seeds) == 100
+
+
+def test_size_generated_asks_for_the_published_protocol_on_data_of_our_own(tmp_path, monkeypatch):
+    """An hour per cell: everything is asked for, too dear, and listed with its price."""
+
+    def priced(config):
+        run = resolve(config)
+        pairs = [(task.name, model, len(run.seeds_of(task.name))) for task in run.tasks for model in run.specs]
+        return Estimate(tuple(PairCost(*pair, 0, 3600.0, 1.0, "told") for pair in pairs), 1, None)
+
+    monkeypatch.setattr("graphnetz.engine.cost.estimate.estimate_plan", priced)
+    lines = []
+    made = replicate("benchmarking-gnns", table="10", size="generated", out=tmp_path, tell=lines.append)
+    assert lines[0].startswith("csl_pe_generated: 1100 cells to train")  # 11 networks, five folds, twenty seeds
+    assert lines[1].startswith("csl_generated: 1200 cells to train")
+    assert {item.needs for item in made.left} == {"about 1e+02 core-hours (more than 8)"}
+    assert len(made.left) == sum(row.table == "10" for row in every_row())
+    assert {item.outcome for item in made.claims} == {"not run"}
+    assert made.cells == ()
+
+
 def test_a_small_table_runs_resumes_and_counts_honestly(tmp_path):
     lines = []
     more = {"epochs": 1, "hidden_channels": 4, "backend": "serial", "hours": None, "root": str(tmp_path / "data")}
@@ -278,12 +333,32 @@ def page_script():
 
 def test_the_page_of_the_documentation_is_made_from_the_stored_certificates(page_script):
     assert page_script.PAGE.read_text(encoding="utf-8") == page_script.page(), "run: python scripts/replication_page.py"
-    made = {item.paper: item for item in page_script.stored()}
-    assert "graphnetz" in made
-    for paper, certificate in made.items():
-        listed = {claim.says for claim in REPLICATIONS[paper].make.claims()}
-        assert {item.claim.says for item in certificate.claims} == listed
+    made = page_script.stored()
+    assert {(item.paper, item.size) for item in made} >= set(page_script.FIRST.items())
+    for certificate in made:
+        held = page_script.tables_of(certificate)
+        claims = [claim for claim in REPLICATIONS[certificate.paper].make.claims() if claim.table in held]
+        assert sorted(item.claim.says for item in certificate.claims) == sorted(claim.says for claim in claims)
         assert all(cell.why_not for cell in certificate.cells if cell.agreement == "not comparable")
+
+
+def test_what_was_run_again_replaces_itself_and_nothing_else(page_script):
+    first = dataclasses.replace(
+        certificate("A"), claims=(Judged(PAIR, "shown", "by a lot"), Judged(dataclasses.replace(PAIR, says="C"), "not run", "")),
+        left=(LeftOut("3", "v", "A", "minutes"), LeftOut("3", "w", "A", "minutes")),
+    )  # fmt: skip
+    (cell, _) = first.cells
+    other = dataclasses.replace(
+        first,
+        cells=(dataclasses.replace(cell, task="v", ours=0.9),),
+        left=(LeftOut("3", "w", "A", "an hour"), LeftOut("3", "t", "A", "an hour")),
+        claims=(Judged(PAIR, "not run", ""), Judged(dataclasses.replace(PAIR, says="C"), "shown", "now")),
+    )
+    both = page_script.joined(first, other)
+    assert [(c.task, c.ours) for c in both.cells] == [("t", 0.81), ("u", 0.5), ("v", 0.9)]
+    assert [(x.task, x.needs) for x in both.left] == [("w", "an hour")]  # "t" is held, "v" was run
+    assert [(item.claim.says, item.outcome) for item in both.claims] == [("A over B", "shown"), ("C", "shown")]
+    assert page_script.joined(both, other) == both
 
 
 def test_stored_certificates_hold_what_was_run_and_contradict_nothing(page_script):
@@ -293,9 +368,11 @@ def test_stored_certificates_hold_what_was_run_and_contradict_nothing(page_scrip
         assert against == []
         assert [item for item in made.left if not item.needs] == []
         assert all(cell.runs > 1 and math.isfinite(cell.ours) for cell in made.cells)
-    rows = len(every_row())
-    (studies,) = (made for made in page_script.stored() if made.paper == "benchmarking-gnns")
-    assert len(studies.cells) + len(studies.left) == rows
+    for made in page_script.stored():
+        if made.paper == "benchmarking-gnns":
+            held = page_script.tables_of(made)
+            assert len(made.cells) + len(made.left) == sum(row.table in held for row in every_row())
+            assert made.size != "small" or held >= {row.table for row in every_row()}
 
 
 def test_a_certificate_survives_its_file():

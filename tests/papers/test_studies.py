@@ -74,6 +74,25 @@ def test_rates_of_every_model_are_the_published_ones(name, shared_reference):
     assert {model.lower(): rate for model, rate in theirs.items()} == ours
 
 
+def test_dense_networks_are_trained_in_every_suite_as_published():
+    """RingGNN and 3WL-GNN: batches of 4, patience 5, and 1e-4 for RingGNN on images; small studies are cut short."""
+    tasks = {task.name: task.model_protocol for task in SUITES["benchmarking-gnns"]()}
+    short = Plateau(patience=5, min_lr=1e-5)
+    for name in ("zinc", "aqsol", "pattern", "cluster"):
+        for model in ("bgnn.RingGNN", "bgnn.3WLGNN"):
+            assert tasks[name][model] == {"lr": 1e-3, "schedule": short, "batch_size": 4}
+    for name in ("mnist_superpixels_slic", "cifar10_superpixels"):
+        assert tasks[name]["bgnn.RingGNN"] == {
+            "lr": 1e-4,
+            "schedule": Plateau(patience=5, min_lr=1e-6),
+            "batch_size": 4,
+        }
+        assert tasks[name]["bgnn.3WLGNN"] == {"lr": 1e-3, "schedule": short, "batch_size": 4}
+    assert tasks["enzymes_attributes"]["bgnn.RingGNN"]["schedule"].patience == 25
+    assert tasks["enzymes_attributes"]["bgnn.GAT"] == {"lr": 1e-3}
+    assert study_task("cluster", size="small").model_protocol == {}
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["dd", "enzymes"])
 def test_tu_datasets_have_ten_stratified_folds(name, shared_data, tmp_path):

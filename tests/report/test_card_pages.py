@@ -73,3 +73,32 @@ def test_the_configuration_page_names_every_setting():
         assert f"| `{name}` | " in page, name
     assert "| `timeout` | `--timeout` |  | Seconds a cell may take (above 0). |" in page
     assert "| `edge_attributes` | `--edge-attributes/--no-edge-attributes` |" in page
+
+
+def test_every_licence_and_citation_has_a_status(made):
+    stated = {(row[0], row[1]) for row in made._checked()}
+    own = "see the source of the copy"
+    licences = {("licence", f"{card.source}: {card.licence}") for card in CARDS.values() if card.licence != own}
+    assert licences <= stated, REWRITE
+    assert {("citation", card.citation) for card in CARDS.values() if card.citation} <= stated, REWRITE
+    for file in ("src/graphnetz/report/references.bib", "docs/paper/references.bib"):
+        keys = re.findall(r"(?m)^@\w+\{(\w+),", (ROOT / file).read_text(encoding="utf-8"))
+        assert {("reference", f"{Path(file).parent.name}: {key}") for key in keys} <= stated, REWRITE
+    page = made.pages()["licences.md"]
+    assert page.count("\n| ") >= len(stated)
+    assert "**not checked**" in page
+    assert "**differs**" not in page
+
+
+REWRITE = "run: python scripts/check_references.py DATA PAPERS"
+
+
+@pytest.mark.data
+def test_statuses_are_what_the_sources_at_hand_say():
+    data, papers = ROOT.parent / "shared" / "data", ROOT.parent / "shared" / "seeds"
+    if not (data / "README.md").exists() or not papers.is_dir():
+        pytest.skip("the copies and papers are not beside the project")
+    spec = importlib.util.spec_from_file_location("check_references", ROOT / "scripts" / "check_references.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.check(data, papers) == module.stored(), REWRITE

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from graphnetz.analysis import analyse
 from graphnetz.analysis.comparisons import compare
 from graphnetz.analysis.diagnostics import (
     diagnose,
@@ -18,7 +19,7 @@ from graphnetz.analysis.diagnostics import (
     without_collapse,
 )
 from graphnetz.records import CellResult, ScoreTable
-from graphnetz.records.analysis import CLAIMS
+from graphnetz.records.analysis import CLAIMS, Facts
 from graphnetz.records.diagnostics import KINDS
 from graphnetz.report import TaskInfo
 
@@ -88,7 +89,7 @@ def test_a_model_that_mostly_collapses_is_not_testable(table):
     assert item.blocks
     (verdict,) = diagnostic_verdicts([item])
     assert verdict.claims == ("collapse", "not-testable")
-    assert "not testable with these seeds" in verdict.text
+    assert verdict.text.endswith("Comparisons with it are not claimed with these seeds.")
 
 
 def test_lower_is_better_collapses_upwards():
@@ -131,6 +132,18 @@ def test_failures_scored_worst_change_the_winner():
     assert upside.cell("cora", "crasher")[2] == steady.max()
 
 
+def test_a_tie_with_the_worst_result_takes_the_first_place_from_nobody():
+    """A model whose every run failed was said to have the best mean, were its failures scored as the worst result."""
+    same = np.full(SEEDS, 0.444)
+    found = analyse(
+        table_of({"Broken": np.full(SEEDS, np.nan), "MLP": same}),
+        facts=Facts(tasks=INFOS, cells=[failure("Broken", seed) for seed in range(SEEDS)]),
+    )
+    assert found.standings_worst == {"cora": "MLP"}
+    assert not any("Failures decide" in verdict.text for verdict in found.verdicts)
+    assert "decide" not in found.headline.distrust.text
+
+
 def test_a_model_that_never_ran_is_not_scored_worst(table):
     values = table.values.copy()
     values[0, 0] = np.nan
@@ -149,12 +162,33 @@ def test_a_long_tail_counts_only_against_the_claim():
     assert verdict.claims == ("not-testable",)
     assert verdict.level == "untestable"
     assert verdict.text == (
-        "GCN against MLP: not testable with these seeds, the differences have a long tail against the claim."
+        "Seen but not claimed: GCN minus MLP (-1.990, this sign on 9 of 10 seeds); the differences have a long tail "
+        "towards the other sign, and a test of the mean of so few of them then errs too often. More seeds can decide."
     )
     iqm = stats.trim_mean(tail, 0.25)
-    assert (
-        verdict.basis == f"mean {tail.mean():+.3f}, median -2.550, IQM {iqm:+.3f}, trimmed t p = {against.robust_p:.3g}"
-    )
+    assert verdict.basis == f"median -2.550, IQM {iqm:+.3f}, trimmed t p = {against.robust_p:.3g}"
+
+
+def test_a_report_names_what_it_sees_and_does_not_claim():
+    """It was counted in the headline and found nowhere: neither which two, nor how large, nor why."""
+    tail = np.array([-0.40, -0.399, -0.398, -0.397, -0.30])
+    best, low = 0.9 + noise(0.0, 3)[:5] / 10, 0.1 + noise(0.0, 4)[:5] / 10
+    found = analyse(table_of({"Best": best, "A": 0.8 + tail, "B": np.full(5, 0.8) + 0 * tail, "Low": low}))
+    held = [pair for pair in found.comparisons if pair.doubt and not pair.different]
+    assert [(pair.a, pair.b) for pair in held] == [("A", "B"), ("A", "Best")]
+    assert all(pair.reason.startswith("the differences have a long tail towards the other sign") for pair in held)
+    (said,) = [verdict for verdict in found.verdicts if verdict.claims == ("not-testable",)]
+    assert said.text.startswith("Seen but not claimed: A minus B (-0.379, this sign on 5 of 5 seeds); ")
+    assert any("A could not be tested against Best: the differences have a long tail" in v.text for v in found.verdicts)
+    assert "2 differences are seen but not claimed" in found.headline.distrust.text
+
+
+def test_a_pair_is_not_claimed_for_the_reason_that_holds():
+    """A model that mostly collapses was said to have a long tail."""
+    rows = {"Majority": noise(0.1, 5, 0.001), "GIN": np.r_[[0.1] * 7, 0.80, 0.81, 0.82], "GCN": noise(0.9, 6, 0.001)}
+    found = analyse(table_of(rows), facts=Facts(tasks=INFOS, baselines=("Majority",)))
+    held = {pair.doubt for pair in found.comparisons if pair.involves("GIN")}
+    assert held == {"GIN collapses on too many seeds"}
 
 
 def test_a_pair_without_shared_seeds_is_a_record_too():

@@ -228,6 +228,16 @@ def test_a_figure_alone_says_what_its_intervals_and_marks_are(large, pages):
     assert "★" in signs
 
 
+def test_panels_of_a_dashboard_look_alike(build):
+    """Values stood above the bars of tasks that few models serve, and signs alone above the others."""
+    means = {"few": {f"Model{m}": 0.3 + 0.04 * m for m in range(3)}}
+    for many, shown in ((8, True), (9, False)):
+        means["many"] = {f"Model{m}": 0.3 + 0.04 * m for m in range(many)}
+        (page,) = draw_pages(build(means, seeds=3, sd=0.005).analysis, "dashboard")
+        values = [any(re.match(r"0\.\d{3}", text.get_text()) for text in axes.texts) for axes in page.axes]
+        assert values == [shown, shown]
+
+
 def test_rates_of_twenty_models_are_written(large):
     (page,) = draw_pages(large, "win_rates")
     numbers = [int(text) for text in words(page) if text.isdigit()]

@@ -1,6 +1,7 @@
 """Scores from elsewhere: every shape gives the same cells as the long table, or one sentence that helps."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from scipy import stats
 from graphnetz._core.errors import DataError, GraphnetzError, UsageError
 from graphnetz.analysis.summaries import Summary, analyse_summaries
 from graphnetz.cli.app import run_app
-from graphnetz.cli.load import load_report, load_table
+from graphnetz.cli.load import from_table, load_report, load_table
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.from_summaries import parse_summaries
 from graphnetz.report.reshape import parse_columns, shape
@@ -333,3 +334,51 @@ def test_percentages_of_single_runs(long):
 def test_a_comma_that_may_part_thousands_is_no_decimal_comma():
     with pytest.raises(DataError):
         parse_summaries(shape({"model": ["a", "b"], "mae": ["1,234 ± 3", "1,111 ± 4"]}, metric="mae").frame)
+
+
+WIDE = "task,seed,GCN,MLP,note\ncora,0,0.81,0.5,a\ncora,1,0.80,0.5,b\ncora,2,{},0.52,c\n"
+
+
+def test_a_model_with_one_failed_run_is_not_left_out_of_a_wide_table(tmp_path):
+    """One OOM made a column text, and its model was gone from the report without a word."""
+    file = tmp_path / "wide.csv"
+    file.write_text(WIDE.format("OOM"))
+    found = load_table(file, metric="acc")
+    assert set(found.frame["model"]) == {"GCN", "MLP"}
+    assert found.notes[0] == "A wide table: the columns GCN, MLP are models. Not read, because they hold text: note."
+    (gone,) = [result for result in from_table(found, "wide.csv").results if not result.ok]
+    assert (gone.model, gone.seed) == ("GCN", 2)
+    file.write_text(WIDE.format("see log"))
+    with pytest.raises(DataError, match=re.escape("'wide.csv', line 4, column 'GCN' holds 'see log' among numbers.")):
+        load_table(file, metric="acc")
+
+
+def test_a_score_out_of_bounds_is_found_at_its_line_in_a_wide_table(tmp_path):
+    file = tmp_path / "wide.csv"
+    file.write_text(WIDE.format("81.0"))
+    with pytest.raises(DataError, match=r"'wide\.csv', line 4, column 'score': test_acc is 81"):
+        from_table(load_table(file, metric="acc"), "wide.csv")
+
+
+def test_the_column_that_an_error_proposes_is_enough():
+    """``--columns score=summary.test_acc`` was proposed, and then refused for want of a metric."""
+    rows = {
+        "dataset": "cora",
+        "config.model": ["A", "B"],
+        "seed": 0,
+        "summary.test_acc": [0.8, 0.7],
+        "summary.test_f1": 0.5,
+    }
+    frame = pd.DataFrame(rows)
+    with pytest.raises(DataError, match=r"--columns score=summary\.test_acc") as raised:
+        shape(frame)
+    columns = str(raised.value).rpartition("--columns ")[2].rstrip(".")
+    assert set(shape(frame, columns=columns).frame["metric"]) == {"test_acc"}
+    assert set(shape(frame, columns="score=summary.test_acc,metric==auc").frame["metric"]) == {"auc"}
+
+
+def test_the_only_model_of_a_task_is_not_called_the_best():
+    found = parse_summaries(
+        shape({"model": ["a", "b"], "x": ["0.8 ± 0.1", "OOM"], "y": ["0.7 ± 0.1", "0.6 ± 0.1"]}, metric="acc").frame
+    )
+    assert found.verdicts()[0].text == "Only a has a mean (0.800): nothing to compare it with."

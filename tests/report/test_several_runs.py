@@ -176,6 +176,30 @@ def test_merge_is_the_union_whatever_the_order(pair):
     pd.testing.assert_frame_equal(again.summary().sort_index(), whole.summary().sort_index())
 
 
+def test_merged_runs_say_what_their_folders_let_them_say(tmp_path):
+    """Predictions lie beside a run, not in its cells: a board lost them, and with them how far differences reach."""
+    rng = np.random.default_rng(5)
+    right = {"GCN": 0.9, "MLP": 0.6}
+    rows = [
+        (task, model, seed, example, 1, int(rng.random() < right[model]))
+        for task in ("cora", "pubmed") for model in right for seed in range(5) for example in range(80)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["task", "model", "seed", "example", "target", "prediction"])
+    table = table.assign(metric="test_acc")
+    for model in right:
+        mine = BenchmarkReport.from_predictions(table[table.model == model], replication="init")
+        write_report(mine, tmp_path / model, figures=False)
+    whole = BenchmarkReport.from_predictions(table, replication="init")
+    assert {pair.reach for pair in whole.analysis.comparisons} == {"source"}
+    parts = [BenchmarkReport.from_json(tmp_path / model / "results.json") for model in right]
+    merged = merge_reports(parts, names=list(right))
+    assert [pair.claims for pair in merged.analysis.comparisons] == [pair.claims for pair in whole.analysis.comparisons]
+    assert merge_reports([merged, *parts]).analysis.comparisons == merged.analysis.comparisons
+    write_report(merged, tmp_path / "both", figures=False)
+    again = BenchmarkReport.from_json(tmp_path / "both" / "results.json")
+    assert [pair.reach for pair in again.analysis.comparisons] == ["source", "source"]
+
+
 def test_merge_refuses_a_contradiction_and_the_board_renames_it(pair):
     a, b = pair
     with pytest.raises(UsageError, match="second has another value than an earlier run for cora / GCN / seed 0"):

@@ -160,7 +160,7 @@ def test_plans_of_the_command(tmp_path):
     assert len(few) == 3
     assert not {(m.graph.name, m.configuration) for m in few} & {(r.graph, r.configuration) for r in bank.records}
     with pytest.raises(UsageError, match="task type"):
-        chosen_plan(bank, task_types=("graph_cls",))
+        chosen_plan(bank, task_types=("edge_cls",))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import scipy.stats as sps
 from calibration.across import POPULATIONS, rank_set_rates
 from calibration.simulate import monte_carlo_error
 from graphnetz._core.errors import UsageError
-from graphnetz.stats import adjust, rank_sets
+from graphnetz.stats import adjust, rank_bands, rank_rows, rank_sets
 
 
 def brute_force(values, alpha):
@@ -57,6 +57,20 @@ def test_drawn_signs_agree_with_all_of_them(monkeypatch):
     assert drawn.better.tolist() == exact.better.tolist()
 
 
+@pytest.mark.parametrize(("tasks", "seed"), [(12, 10), (12, 39), (20, 10), (20, 19)])
+def test_places_do_not_depend_on_the_order_of_tasks_and_models(tasks, seed):
+    """A board lists the tasks of a run by name, and said that a model may be 3rd to 11th where its report said 9th."""
+    rng = np.random.default_rng(seed)
+    values = np.linspace(0, 1.1, 8) + rng.normal(0, 0.8, (tasks, 8))
+    table = -np.argsort(np.argsort(-values, axis=1), axis=1).astype(float)
+    first = rank_sets(table)
+    for _ in range(20):
+        rows, columns = rng.permutation(tasks), rng.permutation(8)
+        again = rank_sets(table[rows][:, columns])
+        assert again.low.tolist() == first.low[columns].tolist()
+        assert again.high.tolist() == first.high[columns].tolist()
+
+
 def test_blocks_count_once_and_identical_models_are_never_told_apart():
     values = np.random.default_rng(0).normal(size=(6, 3)) + np.array([0.0, 8.0, 8.0])
     values[:, 2] = values[:, 1]
@@ -84,3 +98,37 @@ def test_bad_input_is_refused():
 def test_all_places_hold_together(population, tasks, models):
     rates = rank_set_rates(population, tasks, models, replicates=400)
     assert rates["coverage"] >= 0.95 - 3 * monte_carlo_error(0.95, 400)
+
+
+def test_bands_of_many_models_hold_together_and_are_wider_on_average():
+    rng = np.random.default_rng(5)
+    held, widths = [], []
+    for _ in range(60):
+        scores = rng.normal(size=(40, 30)) + 1.5 * (np.arange(30) < 10)
+        ranks = rank_rows(scores, [True] * 40)
+        bands, sets = rank_bands(-ranks), rank_sets(-ranks, flips=200)
+        widths.append(((bands.high - bands.low).mean(), (sets.high - sets.low).mean()))
+        held.append((bands.low <= np.where(np.arange(30) < 10, 1, 11)).all()
+                    and (bands.high >= np.where(np.arange(30) < 10, 10, 30)).all())  # fmt: skip
+        assert (bands.high - bands.low).mean() < 29  # something is shown
+    assert np.mean(held) >= 0.95
+    assert np.mean(widths, axis=0)[0] > np.mean(widths, axis=0)[1]
+
+
+def test_bands_count_what_lies_apart_as_brute_force_does():
+    rng = np.random.default_rng(6)
+    values = rng.normal(size=(60, 12)) + np.linspace(0, 3, 12)
+    found = rank_bands(values, blocks=np.arange(60) // 2)
+    table = values.reshape(30, 2, 12).mean(axis=1)
+    half = sps.t.ppf(1 - 0.05 / 24, 29) * sps.sem(table, axis=0)
+    mean = table.mean(axis=0)
+    np.testing.assert_allclose(found.half, half, rtol=1e-10)
+    for i in range(12):
+        assert found.low[i] == 1 + sum(mean[j] - half[j] > mean[i] + half[i] for j in range(12))
+        assert found.high[i] == 12 - sum(mean[j] + half[j] < mean[i] - half[i] for j in range(12))
+
+
+def test_bands_say_nothing_of_few_tasks_and_of_equal_models():
+    assert "at least 30 are needed" in rank_bands(np.eye(20)).reason
+    assert rank_bands(np.zeros((40, 3))).high.tolist() == [3, 3, 3]
+    assert rank_bands(np.ones((40, 1))).reason == ""

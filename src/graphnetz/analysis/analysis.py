@@ -13,6 +13,7 @@ import numpy as np
 
 from graphnetz._core.changed import changed
 from graphnetz._core.grouping import grouped
+from graphnetz._core.text import shorten
 from graphnetz.analysis import (
     across_tasks,
     aggregates,
@@ -39,6 +40,7 @@ from graphnetz.analysis.aggregates import Aggregates, CostPoint
 from graphnetz.analysis.components import components_of
 from graphnetz.analysis.declared import declared
 from graphnetz.analysis.diagnostics import (
+    BLOCKED,
     diagnose,
     diagnose_pairs,
     diagnostic_verdicts,
@@ -159,8 +161,15 @@ class Analysis:
         found = self.pair_diagnostics[pair.task, pair.a, pair.b]
         about = [d for d in remarks if pair.involves(d.model)]
         flags = [d.kind for d in about] + (["skew"] if found.skew else [])
-        testable = found.testable and not any(d.blocks for d in about)
-        return changed(pair, flags=tuple(dict.fromkeys(flags)), testable=testable)
+        doubt = found.reason or next((f"{shorten(d.model)} {BLOCKED}" for d in about if d.blocks), "")
+        return changed(pair, flags=tuple(dict.fromkeys(flags)), doubt=doubt)
+
+    def _withheld(self, place: Standing | None, pairs: Sequence[Comparison]) -> list[PairDiagnostic]:
+        """Differences that a test shows and nobody claims; of those with the best model its own sentence speaks."""
+        best = place.best if place else ""
+        held = (pair for pair in pairs if pair.doubt and math.isnan(pair.p_decided) and not pair.involves(best))
+        found = (self.pair_diagnostics[pair.task, pair.a, pair.b] for pair in held)
+        return [one for one in found if not one.testable]
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -280,8 +289,15 @@ class Analysis:
         failed = {pair: rate.seeds for pair, rate in failure_rates(self.scores, self.facts.failures).items()}
         table = scored_worst(self.scores, failed)
         hit = dict.fromkeys(task for (task, _), seeds in failed.items() if seeds)
-        ranked = {task: comparisons.by_mean(table, table.tasks.index(task)) for task in hit}
-        return {task: models[0] for task, models in ranked.items() if models}
+        found = {task: comparisons.means_by(table, table.tasks.index(task)) for task in hit}
+        out = {}
+        for task, means in found.items():
+            # A tie with the worst result takes the first place from nobody.
+            place, first = self.standings[task], next(iter(means), "")
+            held = place is not None and place.best in means and means[place.best] == means[first]
+            if means:
+                out[task] = place.best if place is not None and held else first
+        return out
 
     @cached_property
     def gaps(self) -> dict[str, float]:
@@ -449,7 +465,8 @@ class Analysis:
             found = verdicts.task_verdicts(
                 self.support, t, place, pairs=pairs, baselines=baselines, gap=self.gaps.get(task, math.nan)
             )
-            out += [*found, *tuning.task_words(self.tuning, task), *diagnostic_verdicts(remarks.get(task, ()))]
+            remarked = diagnostic_verdicts(remarks.get(task, ()), self._withheld(place, pairs))
+            out += [*found, *tuning.task_words(self.tuning, task), *remarked]
             if pairs and place and max(pair.n for pair in pairs) < 2:
                 mine = (row for row in self.example_tests if row["task"] == task and place.best in (row["a"], row["b"]))
                 out += map(reach.example_words, mine)

@@ -205,6 +205,11 @@ def standing(table: ScoreTable, t: int, pairs: Sequence[Comparison]) -> Standing
 
 def by_mean(table: ScoreTable, t: int) -> list[str]:
     """Models of task ``t`` that have a value, best mean over shared seeds first; those without shared seeds last."""
+    return list(means_by(table, t))
+
+
+def means_by(table: ScoreTable, t: int) -> dict[str, float]:
+    """The same with their means, turned so that less is better."""
     task, sign = table.tasks[t], -1 if table.greater_is_better[t] else 1
     kept, seeds = table.common(task)
     # Models that are not compared come last, by the mean over their own seeds.
@@ -212,7 +217,8 @@ def by_mean(table: ScoreTable, t: int) -> list[str]:
     # Twelve digits: sums of equal scores differ in the last ones. A tie goes to the model with more sound runs.
     means = {m: float(f"{sign * np.nanmean(table.by_split(task, row)):.12g}") for m, row in rows.items()}
     runs = {m: int(np.isfinite(table.cell(task, m)).sum()) for m in rows}
-    return sorted(means, key=lambda model: (model not in kept, means[model], -runs[model]))
+    order = sorted(means, key=lambda model: (model not in kept, means[model], -runs[model]))
+    return {model: means[model] for model in order}
 
 
 def _relation(pair: Comparison, best: str) -> str:

@@ -1,4 +1,4 @@
-"""Diagnostics before tests: which runs collapsed or failed, what cannot be tested, and what a claim is then about."""
+"""Diagnostics before tests: which runs collapsed or failed, what is not claimed, and what a claim is then about."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.grouping import grouped
-from graphnetz._core.text import names, number, shorten
+from graphnetz._core.text import counted, names, number, shorten
 from graphnetz.metrics import bounds_of
 from graphnetz.records import CellResult, ScoreTable
 from graphnetz.records.analysis import Verdict
@@ -215,19 +215,19 @@ def diagnose_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, task: str = "", a: str 
 
 def diagnose_pairs(x: Floats, y: Floats, *, task: str, pairs: Sequence[Pair]) -> list[PairDiagnostic]:
     """`diagnose_pair` of every row of two tables, pairs x seeds; ``pairs`` are their names."""
-    robust, same = stats.robust_rows(x, y), stats.tie_rows(x, y)
+    robust, ties = stats.robust_rows(x, y), stats.tie_rows(x, y)
     out: dict[int, PairDiagnostic] = {}
     for at, p, q in complete_rows(x, y):
         d = p - q
         mean = d.mean(axis=1) if d.shape[1] else np.full(len(d), math.nan)
-        shapes = zip(at.tolist(), mean.tolist(), stats.skewed_rows(d), stats.outlier_rows(d), strict=True)
-        for i, middle, skew, far in shapes:
+        same = (np.sign(d) == np.sign(mean)[:, None]).sum(axis=1).tolist()
+        shapes = zip(at.tolist(), mean.tolist(), stats.skewed_rows(d), stats.outlier_rows(d), same, strict=True)
+        for i, middle, skew, far, alike in shapes:
             against = int(skew) * middle < 0
-            reason = "the differences have a long tail against the claim" if against else ""
             a, b = pairs[i]
             out[i] = PairDiagnostic(
-                task, a, b, d.shape[1], middle, robust[i].median, robust[i].iqm, robust[i].p, int(skew), same[i],
-                tuple(np.flatnonzero(far).tolist()), not against, reason,
+                task, a, b, d.shape[1], middle, robust[i].median, robust[i].iqm, robust[i].p, int(skew), ties[i],
+                tuple(np.flatnonzero(far).tolist()), alike, not against, TAIL if against else "",
             )  # fmt: skip
     return [out[i] for i in range(len(out))]
 
@@ -377,6 +377,14 @@ def dot_panels(
     return tuple(out)
 
 
+TAIL = (
+    "the differences have a long tail towards the other sign, and a test of the mean of so few of them then errs too "
+    "often"
+)
+"""Why a difference that a test shows is not claimed: runs of the tail that were not drawn could undo it."""
+BLOCKED = "collapses on too many seeds"
+MOST_WITHHELD = 3
+"""Pairs that the sentence about such differences names."""
 _ABOUT = {"collapse": "Claims are about runs without collapse", "failures": "Claims are about runs that both finish"}
 
 
@@ -404,12 +412,23 @@ def diagnostic_verdicts(found: Iterable[Diagnostic], pairs: Iterable[PairDiagnos
     out = []
     for item in found:
         if item.kind in _ABOUT:
-            tail = "Comparisons with it are not testable with these seeds" if item.blocks else _ABOUT[item.kind]
+            tail = "Comparisons with it are not claimed with these seeds" if item.blocks else _ABOUT[item.kind]
             claims = (item.kind, "not-testable") if item.blocks else (item.kind,)
             out.append(Verdict("warning", item.task, f"{item.text}. {tail}.", claims=claims))
-    for pair in pairs:
-        if not pair.testable:
-            text = f"{shorten(pair.a)} against {shorten(pair.b)}: not testable with these seeds, {pair.reason}"
-            basis = f"mean {number(pair.mean, signed=True)}, {pair.beside}"
-            out.append(Verdict("untestable", pair.task, f"{text}.", basis, ("not-testable",)))
-    return tuple(out)
+    held = grouped((pair for pair in pairs if not pair.testable), lambda pair: pair.task)
+    return (*out, *(_withheld(task, mine) for task, mine in held.items()))
+
+
+def _withheld(task: str, pairs: Sequence[PairDiagnostic]) -> Verdict:
+    """Name the differences of a task that are seen and not claimed, the largest first, and say why."""
+    pairs = sorted(pairs, key=lambda pair: (-abs(pair.mean), pair.a, pair.b))
+    said = [
+        f"{shorten(p.a)} minus {shorten(p.b)} ({number(p.mean, signed=True)}, "
+        f"this sign on {p.same_sign} of {p.n} seeds)"
+        for p in pairs[:MOST_WITHHELD]
+    ]
+    more = len(pairs) - len(said)
+    listed = ", ".join(said) + (f" and {counted(more, 'more pair')}" if more else "")
+    basis = pairs[0].beside if len(pairs) == 1 else ""
+    text = f"Seen but not claimed: {listed}; {TAIL}. More seeds can decide."
+    return Verdict("untestable", task, text, basis, ("not-testable",))

@@ -26,6 +26,8 @@ Floats = npt.NDArray[np.float64]
 FEW = 20
 """Examples of either class below which influences on a score of classes say too little."""
 
+SOME_SEEDS = "predictions of some seeds only were kept"
+
 MAX_VALUES = 50_000_000
 """Values of one table (models x seeds x examples): 400 MB."""
 
@@ -34,8 +36,12 @@ class NotAssessedError(Exception):
     """Why there are no contributions."""
 
 
+Reader = Callable[[str], list[Kept]]
+"""What looks up the predictions of a task."""
+
+
 def example_reader(
-    results: Sequence[CellResult], tasks: Mapping[str, TaskInfo], folder: str | Path | None = None
+    results: Sequence[CellResult], tasks: Mapping[str, TaskInfo], folder: str | Path | Reader | None = None
 ) -> Callable[[str], Contributions | None]:
     """Return what looks up the contributions of a task when they are asked for, and keeps them.
 
@@ -46,7 +52,7 @@ def example_reader(
     tasks
         Declared facts per task.
     folder
-        Run folder whose ``examples/`` holds the predictions that the cells do not.
+        Run folder whose ``examples/`` holds the predictions that the cells do not, or what looks them up.
 
     Returns
     -------
@@ -73,16 +79,51 @@ def example_reader(
             return None
         kept = [Kept(c.model, c.seed, c.predictions) for c in cells if c.predictions is not None]
         try:
-            kept = kept or ([] if folder is None else _as_digested(read_examples(folder, task), cells, task))
+            kept = _completed(kept, cells, task, folder)
         except StoreError as error:
             if isinstance(error, IntegrityError) or any(cell.predicted for cell in cells):
                 raise IntegrityError(f"{error} Restore it from a copy, or remove the folder 'examples'.") from None
             return Contributions(task, tasks[task].metric, (), (), np.empty(0, np.int64), reason=str(error))
         scores = {(cell.model, cell.seed): cell.metrics.get(tasks[task].metric, math.nan) for cell in cells}
         kept = [cell for cell in kept if math.isfinite(scores.get((cell.model, cell.seed), math.nan))]
-        return contributions(task, tasks[task], kept, scores) if kept else None
+        whole = _of_all_seeds(kept, scores)
+        if kept and not whole:
+            return Contributions(task, tasks[task].metric, (), (), np.empty(0, np.int64), reason=SOME_SEEDS)
+        return contributions(task, tasks[task], whole, scores) if whole else None
 
     return find
+
+
+def _completed(
+    kept: list[Kept], cells: Sequence[CellResult], task: str, place: str | Path | Reader | None
+) -> list[Kept]:
+    """Add what lies elsewhere: in a folder where the cells hold nothing, in those of several runs what they lack."""
+    if kept and not callable(place):
+        return kept
+    there = {(one.model, one.seed) for one in kept}
+    return kept + _as_digested(
+        [one for one in looked_up(task, place) if (one.model, one.seed) not in there], cells, task
+    )
+
+
+def looked_up(task: str, place: str | Path | Reader | None) -> list[Kept]:
+    """Return what was predicted for a task and lies in a run folder, or in what looks it up in several.
+
+    Examples
+    --------
+    >>> looked_up("cora", None)
+    []
+    """
+    if place is None:
+        return []
+    return place(task) if callable(place) else read_examples(place, task)
+
+
+def _of_all_seeds(kept: list[Kept], scores: Mapping[tuple[str, int], float]) -> list[Kept]:
+    """Leave out models of which only some seeds kept predictions: a claim is about the runs whose mean is shown."""
+    there = {(cell.model, cell.seed) for cell in kept}
+    partly = {model for (model, seed), score in scores.items() if math.isfinite(score) and (model, seed) not in there}
+    return [cell for cell in kept if cell.model not in partly]
 
 
 def _as_digested(kept: list[Kept], cells: Sequence[CellResult], task: str) -> list[Kept]:

@@ -156,7 +156,15 @@ def _untested(analysis: Analysis) -> Doubts:
         yield f"nothing can be tested on {_on(analysis, silent)}", ()
     open_ = [p for p in analysis.comparisons if p.task not in silent and not p.different and math.isnan(p.p_decided)]
     if open_:
-        yield f"{counted(len(open_), 'comparison')} could not be tested", ()
+        tails = [p for p in open_ if p.doubt]
+        if tails:
+            are = "is" if len(tails) == 1 else "are"
+            yield (
+                f"{counted(len(tails), 'difference')} {are} seen but not claimed (skewed or collapsing runs)",
+                ("not-testable",),
+            )
+        if len(open_) > len(tails):
+            yield f"{counted(len(open_) - len(tails), 'comparison')} could not be tested", ()
 
 
 def _unbeaten(analysis: Analysis) -> Doubts:

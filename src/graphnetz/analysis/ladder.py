@@ -23,8 +23,6 @@ from graphnetz.records.task_info import REPLICATION_WORDS
 from graphnetz.stats import holm_intervals, sign_flip_p, simultaneous
 from graphnetz.stats.paired_rows import error_rows
 
-UNTESTABLE = "not testable with these seeds, because the differences have a long tail against the claim"
-
 MAX_T_VALUES = 100_000
 """Differences of a report up to which intervals may use how the pairs of a task correlate: seconds, not minutes."""
 
@@ -220,8 +218,9 @@ def _no_surer(further: Claim, near: Claim) -> Claim:
 
 def _settled(pair: Comparison, near: Claim, further: Claim) -> Comparison:
     # What would not be claimed needs no warning: a flag blocks a difference, it does not make one.
-    if near.shown and not pair.testable:
-        near = Claim(replace(near.evidence, p=math.nan, reason=UNTESTABLE))
+    if near.shown and pair.doubt:
+        near = Claim(replace(near.evidence, p=math.nan, reason=pair.doubt))
+        pair = changed(pair, reason=pair.doubt)
     claims = [near]
     if further.evidence.reach:
         same_way = further.evidence.estimate * near.evidence.estimate > 0

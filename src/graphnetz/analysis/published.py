@@ -54,7 +54,8 @@ class Beside:
     at 5 % show the means to differ by less than ``margin`` (`margin_of`), ``"differs"`` where the interval leaves
     zero out, else ``"open"``. ``inside`` says whether our mean lies in the published interval widened by 0.02, and
     is None where the paper printed a standard deviation instead of an interval. ``spread`` is the standard deviation of
-    our runs.
+    our runs. ``train`` and ``published_train`` are the means on the training examples, where they were measured
+    (protocol key ``train_metrics``) and printed.
     """
 
     task: str
@@ -80,10 +81,12 @@ class Beside:
     agreement: str = ""
     why: str = ""
     spread: float = math.nan
+    train: float = math.nan
+    published_train: float = math.nan
 
 
 def beside(report: Any, suite: Suite) -> list[Beside]:
-    """Put every finished cell beside the published figures of its task and model, one per published metric.
+    """Put every finished cell beside the published figures of its task and model, one per table and metric.
 
     Parameters
     ----------
@@ -110,10 +113,10 @@ def beside(report: Any, suite: Suite) -> list[Beside]:
     """
     if suite.published is None:
         return []
-    figures: dict[tuple[str, str], dict[str, Published]] = {}
+    figures: dict[tuple[str, str], dict[tuple[str, str], Published]] = {}
     for row in suite.published():
         if not math.isnan(row.mean):  # what the paper says of the others: diverged, or out of memory
-            figures.setdefault((row.task, row.model), {}).setdefault(row.metric, row)
+            figures.setdefault((row.task, row.model), {}).setdefault((row.table, row.metric), row)
     return [
         _beside(report, task, model, figure, why=_other_data(suite, task, figure))
         for task in report.scores.tasks
@@ -161,7 +164,16 @@ def _beside(report: Any, task: str, model: str, figure: Published, *, why: str) 
         _verdict(found.verdict, metric, figure.metric, runs), not why,
         abs(mean - figure.mean) <= figure.half_width + WIDENED if interval else None,
         figure.table, margin, _agreement(found, narrow, margin), why, spread,
+        _on_training(report, task, model, metric), float(figure.more.get("train") or math.nan),
     )  # fmt: skip
+
+
+def _on_training(report: Any, task: str, model: str, metric: str) -> float:
+    """Mean of the metric on the training examples; NaN where no run measured it."""
+    key = f"train_{metric}"
+    runs = [r for r in report.results if r.ok and (r.task, r.model) == (task, model)]
+    found = [r.metrics[key] for r in runs if key in r.metrics]
+    return float(np.mean(found)) if found and len(found) == len(runs) else math.nan
 
 
 def _runs(report: Any, task: str, model: str, published: str) -> tuple[Any, str]:

@@ -67,6 +67,10 @@ class SummaryAnalysis:
             best = max(mine, key=lambda row: row.mean if self.greater_is_better else -row.mean)
             beaten = [_other(p, best.model) for p in self.pairs if p.task == task and _ahead(p, best.model)]
             rest = [row.model for row in mine if row.model not in (best.model, *beaten)]
+            if len(mine) == 1:
+                words = f"Only {best.model} has a mean ({number(best.mean)}): nothing to compare it with."
+                out.append(Verdict("untestable", task, words))
+                continue
             words = f"{best.model} has the best mean ({number(best.mean)})"
             words += f" and is better than {', '.join(beaten)}" if beaten else ""
             words += f"{'; not shown' if beaten else ', not shown to be'} ahead of {', '.join(rest)}" if rest else ""

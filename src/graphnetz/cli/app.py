@@ -68,6 +68,7 @@ def root(
 def load_commands() -> None:
     """Import the files that hang commands on `app`."""
     from graphnetz.cli import (  # noqa: F401
+        cells,
         check,
         cluster,
         convert,

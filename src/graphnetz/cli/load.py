@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from graphnetz.report.reshape import Shaped
 
 MAX_BYTES = 64 << 20
+MOST_ROWS = 1_000_000
+"""Rows of a table in Parquet that a report is made of."""
 DAMAGED = "The file is damaged or not ours: restore it from a copy."
 
 
@@ -63,6 +65,15 @@ def load_table(source: Path, *, columns: Sequence[str] = (), metric: str | None 
         from graphnetz._core.readers import read_csv
 
         frame: pd.DataFrame | None = read_csv(source, text=Titles(("task", "model")))
+    elif source.suffix == ".parquet":
+        from graphnetz.graphs.parquet import read_parquet
+
+        frame = read_parquet(source)
+        if len(frame) > MOST_ROWS:
+            raise UsageError(
+                f"{source.name!r} has {len(frame):,} rows, more than the {MOST_ROWS:,} of a report with tests of all "
+                f"pairs. 'graphnetz leaderboard {source}' ranks them without."
+            )
     else:
         frame = tracked(source)
     if frame is None:

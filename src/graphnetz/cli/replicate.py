@@ -14,7 +14,10 @@ from graphnetz.cli.app import OK, answer, app, put, say
 def replicate(
     paper: Annotated[str, typer.Argument(help="graphnetz, benchmarking-gnns, rings or glemos.")],
     table: Annotated[str | None, typer.Option(help="One table of the paper; default: all.")] = None,
-    size: Annotated[str, typer.Option(help="'small': minutes; 'published': data and protocol of the paper.")] = "small",
+    size: Annotated[
+        str,
+        typer.Option(help="'small': minutes; 'generated': its protocol, our own data; 'published': its data too."),
+    ] = "small",
     out: Annotated[Path | None, typer.Option(help="Folder of runs and page; an existing one is resumed.")] = None,
     hours: Annotated[float, typer.Option(help="Leave out what takes more core-hours per model and task.", min=0)] = 8.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Price what is missing, train nothing.")] = False,

@@ -177,6 +177,8 @@ def _run(config: RunConfig, *, retry_failed: bool, strict_env: bool, as_json: bo
     if config.shard:
         say(f"This is part {config.shard}. When all parts are there: graphnetz merge PART... --out FOLDER")
     failed = [result for result in report.results if not result.ok]
-    for line in (*absent_lines(report.scores.reasons), *failure_lines(failed, len(report.results))):
+    tried = {(result.task, result.model) for result in failed}  # these have a line of their own, with the reason
+    absent = {pair: why for pair, why in report.scores.reasons.items() if pair not in tried}
+    for line in (*absent_lines(absent), *failure_lines(failed, len(report.results))):
         say(line)
     return FAILED_CELLS if failed else OK

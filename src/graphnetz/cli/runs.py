@@ -15,8 +15,10 @@ from graphnetz.cli.app import FAILED_CELLS, OK, answer, app, put, say
 
 if TYPE_CHECKING:
     from graphnetz.analysis.gate import Gate
+    from graphnetz.cli.field import Notes
     from graphnetz.engine.store import Store
     from graphnetz.records import Section
+    from graphnetz.records.findings import Finding
     from graphnetz.report import BenchmarkReport
     from graphnetz.report.compare_runs import RunComparison
 
@@ -250,18 +252,35 @@ def _merged_store(runs: list[Path], out: Path) -> Iterator[Store | None]:
 @app.command()
 def leaderboard(
     runs: Annotated[
-        list[Path], typer.Argument(help="Bundles, run folders, results.json files or CSV files of scores.")
+        list[Path],
+        typer.Argument(
+            help="Bundles, run folders, results.json files, CSV files of scores; or Parquet files of cells and folders "
+            "of them, for millions of cells."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the site.")] = Path("site"),
+    out: Annotated[Path, typer.Option(help="Folder of the site; cells in Parquet give its board.csv.")] = Path("site"),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "Leaderboard",
+    findings: Annotated[
+        bool,
+        typer.Option("--findings", help="A first page of what the tasks show together, each sentence with its rows."),
+    ] = False,
+    more: Annotated[
+        list[Path] | None, typer.Option(help="With --findings: a JSON file of further findings; repeat for several.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the places as JSON.")] = False,
 ) -> int:
     """Write a static page of many runs: places as intervals, groups that cannot be told apart, who was verified."""
+    from graphnetz._core.paths import write_file
     from graphnetz._core.text import shorten
+    from graphnetz.cli.cells import board_of_cells, cells_in
     from graphnetz.report.compare_runs import merge_reports
     from graphnetz.report.jsonio import jsonable
     from graphnetz.report.leaderboard import standings_section, write_site
 
+    if files := cells_in(runs):
+        return board_of_cells(files, out, as_json=as_json)
+    if more and not findings:
+        raise UsageError("--more adds to a page of findings. Add --findings.")
     with ExitStack() as stack:  # predictions of bundles are read while the analysis is made
         reports = _reports(runs, stack)
         merged = merge_reports(reports, names=_labels(runs), rename=True)
@@ -270,7 +289,10 @@ def leaderboard(
         checked = _checked_pairs(reports, _labels(runs), states)
         found, across = merged.analysis.places, merged.analysis.rank_sets
         merged.sections = [standings_section(merged), _verified_section(_labels(runs), states), *merged.sections]
-        write_site(merged, out, checked=checked)
+        told, notes = _findings(merged, more or []) if findings else ([], {})
+        write_site(merged, out, checked=checked, findings=told, notes=notes)
+        for path in more or []:
+            write_file(out / path.name, path.read_text(encoding="utf-8"))
     lines = []
     for task in merged.scores.tasks:
         first = [
@@ -280,9 +302,25 @@ def leaderboard(
         ]
         lines.append(f"{shorten(task, 60)}: {', '.join(first)}" + (" (not told apart)" if len(first) > 1 else ""))
     lines += [f"all tasks: {across.text(i)}: {shorten(m, 60)}" for i, m in enumerate(across.models)][:10]
+    lines += [found.text for found in told]
     lines.append(f"Page: {out / 'index.html'}")
     data = [asdict(p) | {"verified": checked.get((p.task, p.model), NOT)} for p in found]
     return answer(as_json, lambda: jsonable(data), lambda: put("\n".join(lines)))
+
+
+def _findings(merged: BenchmarkReport, more: list[Path]) -> tuple[list[Finding], Notes]:
+    """Sentences over all tasks, from cells, from what is known of the datasets and from files; and tables of tasks."""
+    from graphnetz.analysis.findings import findings
+    from graphnetz.cli.field import fitness_notes, read_more
+
+    tasks = merged.scores.tasks
+    told = list(findings(merged.analysis))
+    notes: Notes = {}
+    for found, tables in (fitness_notes(tasks), *(read_more(path, tasks) for path in more)):
+        told += found
+        for task, rows in tables.items():
+            notes.setdefault(task, []).extend(rows)
+    return told, notes
 
 
 NOT = "not verified"

@@ -34,11 +34,14 @@ File = Annotated[
     str | None,
     typer.Argument(
         metavar="[GRAPH]",
-        help="Edge list, GraphML, GML, Matrix Market or npz file, graph folder, or a dataset; default: an example.",
+        help="Edge list, GraphML, GML, Matrix Market or npz file, graph folder, or a dataset; for graph_cls a dataset, "
+        "a folder in TU layout, a .pt file or a table with a column graph; default: an example.",
     ),
 ]
-TaskType = Annotated[str, typer.Option("--task", "--task-type", help="link_pred or node_cls.")]
-Labels = Annotated[Path | None, typer.Option(help="Node classes: CSV with the columns node and label.")]
+TaskType = Annotated[str, typer.Option("--task", "--task-type", help="link_pred, node_cls or graph_cls.")]
+Labels = Annotated[
+    Path | None, typer.Option(help="Node classes: CSV with the columns node and label; for graph_cls graph and label.")
+]
 LabelColumn = Annotated[str | None, typer.Option(help="Column of the classes, where there are several.")]
 Features = Annotated[
     Path | None, typer.Option(help="Numbers of the nodes: CSV with the column node and one column per feature.")
@@ -71,7 +74,9 @@ def recommend_command(
     ] = None,
     verify: Annotated[int, typer.Option(min=0, help="Train this many of the shortlist in full and keep the best.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Splits of --probe and --verify.")] = 3,
-    epochs: Annotated[int, typer.Option(min=1, help="Most epochs of --probe and --verify.")] = 300,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Most epochs of --probe and --verify; default: 300, for graph_cls 60.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Cells of --verify at a time.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the best model of --probe or --verify, and the runs of --verify.")
@@ -92,7 +97,7 @@ def recommend_command(
     source = Source(file, labels, label_column, features, root)
     if file is None and not as_json and not code:
         say("No graph given: showing the bundled example.")
-    graph = source.read()
+    graph = source.read(task)
     if isinstance(graph, GraphFolder) and (probe is not None or verify or code):
         raise UsageError(
             "A graph folder is not trained on here: leave --probe, --verify and --code out, and train what is on the "
@@ -115,12 +120,12 @@ def recommend_command(
     answer(as_json, lambda: as_dict(result, race, top), lambda: show(result, race, top))
     kept = _kept(result, race, out) if race is not None and race.measured else None
     if not as_json:
-        _next_steps(source, race, kept)
+        _next_steps(source, race, kept, many=task == "graph_cls")
     return OK
 
 
 def _trained(
-    result: Recommendation, probe: str | None, verify: int, *, seeds: int, epochs: int, workers: int | None,
+    result: Recommendation, probe: str | None, verify: int, *, seeds: int, epochs: int | None, workers: int | None,
     out: Path | None,
 ) -> Race:  # fmt: skip
     if probe is not None:
@@ -150,7 +155,7 @@ def _kept(result: Recommendation, race: Race, out: Path | None) -> Path | None:
         return None
     folder = (out or Path("runs") / f"select-{own_name(result.graph)}") / "model"
     features, factor = result.graph.features, 1.0
-    if features is not None:
+    if features is not None and result.task_type != "graph_cls":
         factor = feature_factor(torch.tensor(features.toarray() if hasattr(features, "toarray") else features))
     trained = keep_best(result.to_task(), race, networks, folder, factor=factor)
     if trained.candidates[0].model != race.measured[0].name:
@@ -158,13 +163,16 @@ def _kept(result: Recommendation, race: Race, out: Path | None) -> Path | None:
     return folder
 
 
-def _next_steps(source: Source, race: Race | None, kept: Path | None) -> None:
+def _next_steps(source: Source, race: Race | None, kept: Path | None, *, many: bool) -> None:
     name = source.name or ""
     if race is None:
         say("\nMeasure instead of guess: --probe 60s. A script of the first choice: --code.")
     elif kept is not None:
         say(f"\nThe best network is kept in {kept} (README.md says how good it is). Use it:")
-        say(f"  graphnetz predict {kept} --graph {name or 'GRAPH'}")
+        if many:
+            say(f"  graphnetz predict {kept} --graph EDGES.csv    (a table with a column graph)")
+        else:
+            say(f"  graphnetz predict {kept} --graph {name or 'GRAPH'}")
 
 
 @select_app.command()
@@ -188,10 +196,11 @@ def features(
     from graphnetz.selection.sampled import check_how, sampled_features
 
     check_how(orbits)
-    graph = Source(file, labels, label_column, node_features, root).read()
+    of = "graph_cls" if feature_set == "collection" else ""
+    graph = Source(file, labels, label_column, node_features, root).read(of)
     if isinstance(graph, GraphFolder):
         return _with_errors(folder_features(graph, feature_set), as_json, "are not computed for a graph on disk")
-    if orbits == "sampled":
+    if orbits == "sampled" and not of:
         return _with_errors(sampled_features(graph, feature_set), as_json, "have no value on this graph")
     values = meta_features(graph, feature_set)
     table = {name: jsonable(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}
@@ -215,12 +224,21 @@ def _with_errors(found: Mapping[str, tuple[float, float]], as_json: bool, else_:
 @select_app.command()
 def collect(
     out: Annotated[Path, typer.Option(help="Folder of the collection; an existing one is resumed.")],
-    task: Annotated[list[str] | None, typer.Option("--task", "--task-type", help="Task types; default: both.")] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--task", "--task-type", help="Task types; default: link_pred and node_cls. graph_cls stands alone."
+        ),
+    ] = None,
     graph: Annotated[
-        list[Path] | None, typer.Option(help="Edge lists of your own instead of the built-in graphs.")
+        list[Path] | None,
+        typer.Option(help="Edge lists of your own instead of the built-in graphs; for graph_cls what recommend reads."),
     ] = None,
     labels: Annotated[
-        list[Path] | None, typer.Option(help="Node classes, one file per --graph: CSV with the columns node and label.")
+        list[Path] | None,
+        typer.Option(
+            help="Node classes, one file per --graph: CSV with the columns node (for graph_cls graph) and label."
+        ),
     ] = None,
     graphs: Annotated[int | None, typer.Option(min=1, help="Only the first of the built-in graphs.")] = None,
     propose: Annotated[
@@ -231,21 +249,23 @@ def collect(
     workers: Annotated[int | None, typer.Option(min=1, help="Cells at a time; default: one per core.")] = None,
     backend: Annotated[str, typer.Option(help="local, serial or ray.")] = "local",
     timeout: Annotated[float | None, typer.Option(help="Seconds a cell may take.")] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Most epochs.")] = 300,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Most epochs; default: 300, for graph_cls 60.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Measure configurations on graphs through the engine and keep them in OUT/bank.npz."""
     from graphnetz.selection import PerformanceBank
     from graphnetz.selection.collect import Effort
     from graphnetz.selection.collect import collect as measure
-    from graphnetz.selection.plan import chosen_plan, own_graphs
+    from graphnetz.selection.plan import chosen_plan, own_collections, own_graphs
     from graphnetz.selection.space import TASK_TYPES
 
     file = out / "bank.npz"
     bank = PerformanceBank.load() if extend else PerformanceBank()
     if file.exists():
         bank = bank.merge(PerformanceBank.load(file))
-    own = own_graphs(graph or (), labels or ())
+    if task and "graph_cls" in task and len(set(task)) > 1:
+        raise UsageError("graph_cls is about many graphs and the others about one: collect it in a command of its own.")
+    own = (own_collections if task and "graph_cls" in task else own_graphs)(graph or (), labels or ())
     plan = chosen_plan(bank, task_types=tuple(task or TASK_TYPES), files=own, graphs=graphs, propose=propose)
     if dry_run:
         rows = [{"graph": m.graph.name, "configuration": m.configuration.name, "task": m.task_type} for m in plan]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 WIDTH = 78
 FIRST = 3
 _BARS = 24
+_TASKS = {"link_pred": "predicting links", "node_cls": "classifying nodes", "graph_cls": "classifying graphs"}
 _METRICS = {"map": "average precision"}
 """Metrics of published records that no task of ours has, in words."""
 
@@ -23,7 +24,10 @@ def as_dict(result: Recommendation, race: Race | None, top: int) -> dict[str, An
     """Return everything for scripts: choices as measured where something was measured."""
     measured = {} if race is None else {item.name: item for item in race.measured}
     return {
-        "graph": {"name": result.graph.name, "nodes": result.size[0], "edges": result.size[1]},
+        "graph": {
+            "name": result.graph.name, "nodes": result.size[0], "edges": result.size[1],
+            **({"graphs": result.graph.num_graphs} if result.task_type == "graph_cls" else {}),
+        },
         "task_type": result.task_type, "metric": result.metric, "level": result.level,
         "within": jsonable(result.within),
         "choices": [
@@ -66,8 +70,10 @@ def show(result: Recommendation, race: Race | None, top: int) -> None:
     metric = METRICS[result.metric].label if result.metric in METRICS else metric
     extra = [f"{graph.features.shape[1]:,} features"] if graph.features is not None else []
     extra += [f"{len(set(graph.labels[graph.labels >= 0].tolist()))} classes"] if graph.labels is not None else []
-    facts = ", ".join([f"{result.size[0]:,} nodes", f"{result.size[1]:,} edges", *extra])
-    task = {"link_pred": "predicting links", "node_cls": "classifying nodes"}.get(result.task_type, result.task_type)
+    many = result.task_type == "graph_cls"
+    counts = [f"{graph.num_graphs:,} graphs"] if many else []
+    facts = ", ".join([*counts, f"{result.size[0]:,} nodes", f"{result.size[1]:,} edges", *extra])
+    task = _TASKS.get(result.task_type, result.task_type)
     _wrap(f"{graph.name}: {facts}; {task} ({result.task_type}).")
     put()
     chosen = _chosen(result, race, top)
@@ -81,7 +87,7 @@ def show(result: Recommendation, race: Race | None, top: int) -> None:
         put()
     for text in said:
         _wrap(text)
-    put("\nKnown graphs it resembles most (distance; 0 is the same):")
+    put(f"\nKnown {'collections' if many else 'graphs'} it resembles most (distance; 0 is the same):")
     longest = max((len(name) for name, _ in result.nearest), default=0)
     scale = _BARS / max(2.0, *(distance for _, distance in result.nearest), 0.0)
     for name, distance in result.nearest:
@@ -90,13 +96,15 @@ def show(result: Recommendation, race: Race | None, top: int) -> None:
 
 
 def _lead(result: Recommendation, race: Race | None, metric: str, count: int) -> str:
+    many = result.task_type == "graph_cls"
     words = {1: "Try this one", 2: "Try these two", 3: "Try these three"}[count]
     if race is not None and race.measured:
-        return f"{words}; {metric} on test examples of your graph, mean of splits with its 95 % interval:"
+        what = "graphs that training did not see" if many else "test examples of your graph"
+        return f"{words}; {metric} on {what}, mean of splits with its 95 % interval:"
     within = f"; the first is expected within {result.within:.3f} of the best" if result.within == result.within else ""
     return (
-        f"{words}{within}. Nothing was trained: {metric} is predicted from {result.known_graphs} known graphs, with "
-        f"{result.level:.0%} intervals."
+        f"{words}{within}. Nothing was trained: {metric} is predicted from {result.known_graphs} known "
+        f"{'collections' if many else 'graphs'}, with {result.level:.0%} intervals."
     )
 
 

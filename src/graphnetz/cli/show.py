@@ -155,6 +155,10 @@ def print_estimate(config: RunConfig, *, as_json: bool) -> int:
     return 0
 
 
+def _known(value: float) -> str:
+    return f"{value:.3f}" if value == value else ""
+
+
 def print_beside(report: Any, suite: str | None) -> None:
     """Print our numbers beside the published ones, when the suite has a published table."""
     from graphnetz.datasets import SUITES
@@ -166,7 +170,11 @@ def print_beside(report: Any, suite: str | None) -> None:
     rows, console = beside(report, SUITES[suite]), console_of(240)
     if not rows:
         console.print("No cell of this run has a published counterpart.")
-    columns = ("task", "model", "parameters", "published", "ours", "min", "max", "difference (95 %)", "verdict")
+    trained = any(row.train == row.train for row in rows)
+    columns = (
+        "task", "model", "parameters", "published", "ours", "min", "max", "difference (95 %)",
+        *(("train, published", "train, ours") if trained else ()), "verdict",
+    )  # fmt: skip
     table = []
     for row in rows:
         between = f" ({row.low:+.3f} to {row.high:+.3f})" if row.low == row.low else ""
@@ -175,6 +183,7 @@ def print_beside(report: Any, suite: str | None) -> None:
         table.append((
             row.task, row.model, f"{row.parameters:,}", f"{row.published:.3f} ± {spread:.3f}",
             f"{row.ours:.3f}", f"{row.smallest:.3f}", f"{row.largest:.3f}", f"{row.difference:+.3f}{between}",
+            *((_known(row.published_train), _known(row.train)) if trained else ()),
             row.verdict + where + ("" if row.same_data else " (other data)"),
         ))  # fmt: skip
     if rows:

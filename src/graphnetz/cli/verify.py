@@ -21,6 +21,10 @@ def submit(
     folder: Annotated[Path, typer.Argument(help="A finished run folder.")],
     out: Annotated[Path | None, typer.Option(help="The bundle to write; default: FOLDER.zip.")] = None,
     sign: Annotated[Path | None, typer.Option(help="Private key that ssh-keygen signs the bundle with.")] = None,
+    predictions: Annotated[
+        int | None,
+        typer.Option(min=1, help="Bytes of predictions that a task may have; of more, those of some seeds are kept."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Pack a run into one file that others can check: plan, cells, predictions, environments and digests."""
@@ -29,7 +33,7 @@ def submit(
 
     if not folder.is_dir():
         raise UsageError(f"There is no folder {str(folder)!r}. Give a finished run folder.")
-    made = pack(folder, out=out, sign=sign)
+    made = pack(folder, out=out, sign=sign, predictions=predictions)
     digests = read_digests(folder) or {}
     cells = sum(len(seeds) for models in digests["cells"].values() for seeds in models.values())
     data = {"bundle": str(made), "bytes": made.stat().st_size, "cells": cells, "root": digests["root"],

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from graphnetz._core.text import names
 from graphnetz.records import DatasetCard, Section, Table, Task
+from graphnetz.records.findings import GRAPH, Finding
 from graphnetz.records.suite import read_rows
 
 NEED = {
@@ -148,3 +150,39 @@ def fitness_section(tasks: Iterable[Task]) -> Section | None:
         "fitness", "Are these datasets fit to judge models?", verdict, words, (Table(columns, rows),),
         level="warning" if needless else "info",
     )  # fmt: skip
+
+
+def fitness_finding(tasks: Iterable[Task]) -> Finding | None:
+    """Return what is known about the datasets of many tasks in one sentence; None where nothing is.
+
+    Parameters
+    ----------
+    tasks
+        Tasks that were run.
+
+    Returns
+    -------
+    Finding or None
+        With one row per task whose dataset was evaluated.
+
+    Examples
+    --------
+    >>> from graphnetz.datasets import find_task
+    >>> print(fitness_finding([find_task("mutag"), find_task("cora")]).text)
+    RINGS judged the data of 1 of these 2 tasks: on 0 the graph is shown not to be needed.
+    """
+    asked = list(tasks)
+    known = {task.name: found for task in asked if _as_is(task) and (found := fitness_of(task.card, task.task_type))}
+    if not known:
+        return None
+    rows = tuple(
+        (name, item.verdict, NEED[item.structure], NEED[item.node_features], item.models, item.runs)
+        for name, item in known.items()
+    )
+    needless = [name for name, item in known.items() if item.structure == "uninformative"]
+    text = f"RINGS judged the data of {len(known)} of these {len(asked)} tasks: on {len(needless)} the graph is shown "
+    text += f"not to be needed{f' ({names(needless)})' if needless else ''}."
+    columns = ("Task", "Verdict", "Graph", "Node features", "Models", "Runs per mode")
+    tally = (("graph not needed", len(needless)), ("needed or not shown", len(known) - len(needless)))
+    note = "A mode is needed when models are shown worse without it: runs with original and perturbed data."
+    return Finding("fitness", GRAPH, text, Table(columns, rows, note), tally)

@@ -152,7 +152,7 @@ def load_model(
         split = Workbench({name: found}, {}, root).seen_by(Cell("", name, model, seed, protocol))
         kind = known_task_type(found.task_type)
         if not chosen.declared and chosen.kind == "encoder":
-            chosen, _ = tried(kind, chosen, split, protocol=protocol, name=model)
+            chosen, _ = tried(kind, {model: (chosen, protocol)}, split)[model]
         return put_weights(build_model(kind, chosen, split, protocol), read_weights(path), name=model)
 
 

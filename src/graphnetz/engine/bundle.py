@@ -10,13 +10,15 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphnetz._core.archive import unpack
 from graphnetz._core.errors import DataError, IntegrityError, UsageError
 from graphnetz._core.paths import write_file
+from graphnetz._core.rng import generator
 from graphnetz.engine.store import Store
-from graphnetz.records.kept import examples_file, read_examples, shared_hash
+from graphnetz.records.digests import sha256
+from graphnetz.records.kept import examples_file, pack_examples, read_examples, shared_hash
 from graphnetz.report import BenchmarkReport
 from graphnetz.report.integrity import file_digest, read_digests
 
@@ -28,7 +30,9 @@ _ALWAYS = ("results.json", "digest.json")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def submit(folder: str | Path, *, out: str | Path | None = None, sign: str | Path | None = None) -> Path:
+def submit(
+    folder: str | Path, *, out: str | Path | None = None, sign: str | Path | None = None, predictions: int | None = None
+) -> Path:
     """Make a bundle of a run folder.
 
     Parameters
@@ -39,6 +43,9 @@ def submit(folder: str | Path, *, out: str | Path | None = None, sign: str | Pat
         The file to write; by default ``<folder>.zip`` beside it.
     sign
         A private key for ``ssh-keygen -Y sign``; None leaves the bundle unsigned.
+    predictions
+        Bytes of predictions that a task may have in the bundle: of a task with more only those of some seeds are kept,
+        of all its models, drawn by the name of the task; one seed at least. None keeps all.
 
     Returns
     -------
@@ -58,14 +65,22 @@ def submit(folder: str | Path, *, out: str | Path | None = None, sign: str | Pat
     names = [*_ALWAYS, *(["plan.json"] if (source / "plan.json").is_file() else [])]
     names += [name for task in report.task_info
               if (source / (name := f"examples/{examples_file(task)}")).is_file()]  # fmt: skip
+    fewer = _fewer(source, report, predictions) if predictions is not None else {}
+    contents = {name: fewer[name].content for name in fewer}
+    if fewer:  # the files are others now, the cells and what is digested of each stay
+        told = digests | {"files": digests["files"] | {name: sha256(content) for name, content in contents.items()}}
+        contents["digest.json"] = (json.dumps(told, ensure_ascii=False, indent=1) + "\n").encode()
     body = {
         "schema": SCHEMA,
         "schema_version": VERSION,
         "root": digests["root"],
-        "files": {name: file_digest(source / name) for name in names},
+        "files": {
+            name: sha256(contents[name]) if name in contents else file_digest(source / name) for name in names
+        },
         "splits": _splits(source, report),
+        **({"predictions_of_seeds": {found.task: list(found.seeds) for found in fewer.values()}} if fewer else {}),
         **_origin(source, report),
-    }
+    }  # fmt: skip
     text = json.dumps(body, ensure_ascii=False, indent=1) + "\n"
     with tempfile.TemporaryDirectory() as scratch:
         packed = Path(scratch) / "bundle.zip"
@@ -74,8 +89,34 @@ def submit(folder: str | Path, *, out: str | Path | None = None, sign: str | Pat
             if sign is not None:
                 _add(archive, SIGNATURE, _signature(text, Path(sign)))
             for name in names:
-                _add(archive, name, (source / name).read_bytes())
+                _add(archive, name, contents[name] if name in contents else (source / name).read_bytes())
         return write_file(target, packed.read_bytes())
+
+
+class _Fewer(NamedTuple):
+    """The predictions of some seeds of a task, as a file."""
+
+    task: str
+    seeds: tuple[int, ...]
+    content: bytes
+
+
+def _fewer(folder: Path, report: BenchmarkReport, most: int) -> dict[str, _Fewer]:
+    """Files of predictions that are larger than ``most``, cut down to as many seeds as fit, one at least."""
+    out = {}
+    for task in report.task_info:
+        path = folder / "examples" / examples_file(task)
+        if not path.is_file() or path.stat().st_size <= most:
+            continue
+        kept = read_examples(folder, task)
+        seeds = sorted({cell.seed for cell in kept})
+        # Whole seeds: all models on the same examples, which are stored once.
+        count = max(1, int(len(seeds) * most / path.stat().st_size))
+        drawn = generator("bundle", task).choice(seeds, count, replace=False)
+        chosen = tuple(sorted(int(seed) for seed in drawn))
+        packed = pack_examples(task, [cell for cell in kept if cell.seed in chosen])
+        out[f"examples/{examples_file(task)}"] = _Fewer(task, chosen, packed)
+    return out
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

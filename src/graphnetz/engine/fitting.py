@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,8 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
     if spec.kind == "predictor":
         # Rules, embeddings and forests compute with NumPy, wherever the networks beside them are trained.
         here = split if protocol.device == "cpu" else split.to(torch.device("cpu"))
-        return _fit_predictor(kind, model, here, seed), model
-    lent = shown(split, kind.answers)
+        return _fit_predictor(kind, model, here, seed, _once(here, protocol)), model
+    lent, trained = shown(split, kind.answers), kind
     with kernels.accelerate(model, lent.data) as report:
         hook = getattr(model, "fit", None)
         if callable(hook):
@@ -54,22 +54,29 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
             trained = as_published(sampled(kind, protocol, model, split), protocol)
             outcome = fit(trained, model, split, protocol, keep_best_weights=True)
         # The model holds the weights of the selected epoch: further parts are measured on these, once.
-        further = evaluate(kind, model, split, tuple(split.others)) if split.others else {}
-        outcome.metrics |= _further(kind, split, {part: value.cpu().numpy() for part, value in further.items()})
+        parts = _once(split, protocol)
+        further = evaluate(trained, model, split, parts) if parts else {}
+        found = {part: value.cpu().numpy() for part, value in further.items()}
+        outcome.metrics |= _further(trained, split, found, parts)
     outcome.layers = str(report)
     return outcome, model
 
 
-def _further(kind: TaskType, split: Split, scores: Mapping[str, np.ndarray]) -> dict[str, float]:
+def _once(split: Split, protocol: Protocol) -> tuple[str, ...]:
+    """Parts that are measured once, after training."""
+    return (*split.others, *(("train",) if protocol.train_metrics else ()))
+
+
+def _further(kind: TaskType, split: Split, scores: Mapping[str, np.ndarray], parts: Sequence[str]) -> dict[str, float]:
     """Metrics of the parts beside validation and test, such as graphs larger than those of training."""
     found: dict[str, float] = {}
-    for part in split.others:
+    for part in parts:
         if part in scores:  # a predictor of a user's own may know the usual parts only
             found |= kind.measure(split, part, np.asarray(scores[part]))
     return found
 
 
-def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:
+def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int, parts: Sequence[str]) -> Fit:
     from threadpoolctl import threadpool_limits
 
     lent = shown(split, kind.answers)
@@ -80,7 +87,7 @@ def _fit_predictor(kind: TaskType, model: Any, split: Split, seed: int) -> Fit:
         guesses = model.guesses(lent) if hasattr(model, "guesses") else [scores]
     found = [_measured(kind, split, {part: np.asarray(one[part]) for part in ("val", "test")}) for one in guesses]
     for outcome, one in zip(found, guesses, strict=True):
-        outcome.metrics |= _further(kind, split, one)
+        outcome.metrics |= _further(kind, split, one, parts)
     metrics = {key: float(np.mean([one.metrics[key] for one in found])) for key in found[0].metrics}
     history = {key: [metrics[key]] for key in found[0].history}
     return Fit(history, metrics, {part: np.asarray(scores[part]) for part in ("val", "test")}, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,6 +135,10 @@ def make_plan(
             sizes[task.name] = size
         planned = len(cells)
         data_key = keys.data(task, functools.partial(_held, workbench, task.name))
+        resolved_for = functools.partial(_resolved, task, protocol, single)
+        undeclared = _undeclared_models(workbench, task, first, resolved_for)
+        with watched(workbench.root):  # where no process can be made for it, what it reads is read here
+            answers = tried(known_task_type(task.task_type), undeclared, first)
         for name, spec in list(workbench.specs.items()):
             if not spec.serves(task.task_type):
                 absent[task.name, name] = f"{name} does not serve {task.task_type}"
@@ -142,10 +146,9 @@ def make_plan(
             if (unfit := _unfit(name, spec, first)) is not None:
                 absent[task.name, name] = unfit
                 continue
-            resolved = resolve_protocol(task, {**task.model_protocol.get(name, {}), **protocol, **single.get(name, {})})
-            if not spec.declared and spec.kind == "encoder":
-                with watched(workbench.root):
-                    spec, reason = tried(known_task_type(task.task_type), spec, first, protocol=resolved, name=name)
+            resolved = resolved_for(name)
+            if name in answers:
+                spec, reason = answers[name]
                 if reason:
                     absent[task.name, name] = reason
                     continue
@@ -178,6 +181,23 @@ def make_plan(
         fingerprints=keys.fingerprints, notes=(*keys.notes, *remarks, *budgets.remarks), fleeting=tuple(keys.notes),
         sizes=sizes, repeated=copies,
     )  # fmt: skip
+
+
+def _resolved(task: Task, protocol: Mapping[str, Any], single: Mapping[str, Mapping[str, Any]], name: str) -> Protocol:
+    """How one model is trained on a task."""
+    return resolve_protocol(task, {**task.model_protocol.get(name, {}), **protocol, **single.get(name, {})})
+
+
+def _undeclared_models(
+    workbench: Workbench, task: Task, split: Split, resolved: Callable[[str], Protocol]
+) -> dict[str, tuple[ModelSpec, Protocol]]:
+    """Networks that may do a task and do not say whether they can, with how they would be trained."""
+    return {
+        name: (spec, resolved(name))
+        for name, spec in workbench.specs.items()
+        if not spec.declared and spec.kind == "encoder" and spec.serves(task.task_type)
+        and _unfit(name, spec, split) is None
+    }  # fmt: skip
 
 
 def _check_folds(task: Task, splits: int) -> None:

@@ -14,6 +14,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 import graphnetz.kernels as kernels
+from graphnetz._core import malloc
 from graphnetz._core.device import require_device
 from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.paths import slug
@@ -36,6 +37,9 @@ from graphnetz.tasktypes.graph_level import OnGraphs, evaluation_batches
 from graphnetz.tasktypes.overlap import refuse_overlap
 from graphnetz.tasktypes.packing import PackedGraphs
 from graphnetz.tasktypes.streamed import FolderData
+
+LARGE_ARCS = 1 << 19
+"""Arcs from which rows per arc take megabytes: kept when they are freed, they leave holes of the same size again."""
 
 _SPLITS_KEPT = 12
 _SPLIT_BYTES = 64 * 2**20
@@ -98,9 +102,12 @@ class Workbench:
             return self._splits[key]
         task = self.tasks[name]
         try:
-            split = TASK_TYPES[task.task_type].split(self.dataset(name, seed), seed)
+            dataset = self.dataset(name, seed)
+            split = TASK_TYPES[task.task_type].split(dataset, seed)
         except DataError as error:
             raise DataError(f"Task {name!r}: {error}") from error
+        if trust := _info(dataset).get("trust"):
+            split.notes = (*split.notes, str(trust))  # files that no published checksum could be compared with
         if task.after_split is not None:
             with watched(self.root):
                 split = task.after_split(split, seed)
@@ -208,7 +215,7 @@ class Workbench:
             watch, before, guard = self._lent(own, kind), switches(), self._guarded()
             raised: Exception | None = None
             try:
-                with threads_fixed():
+                with threads_fixed(), malloc.giving_back(is_large(own.data)):
                     outcome, model, trace = self._train(cell, own)
             except Exception as error:
                 raised = error
@@ -263,6 +270,11 @@ class Workbench:
             epochs=outcome.epochs, best_epoch=outcome.best_epoch,
             parameters=count_parameters(model), trace=trace, predictions=predictions,
         )  # fmt: skip
+
+
+def is_large(data: Any) -> bool:
+    """Whether freed arrays of a graph are given back, which bounds the memory of training on it as a whole."""
+    return isinstance(data, Data) and data.num_edges >= LARGE_ARCS
 
 
 def _index(split: Split) -> None:
@@ -325,7 +337,14 @@ def _transformed(loaded: Any, transform: Any) -> Any:
     graphs = [loaded[i] for i in range(len(loaded))]
     # A transform with `many` does equal graphs together, which one by one it could not.
     out = transform.many(graphs) if hasattr(transform, "many") else [transform(graph) for graph in graphs]
-    return GraphList(out, splits=getattr(loaded, "splits", None), replication=getattr(loaded, "replication", "resplit"))
+    kept = {key: getattr(loaded, key) for key in ("splits", "replication") if hasattr(loaded, key)}
+    return GraphList(out, **kept, info=_info(loaded))
+
+
+def _info(loaded: Any) -> Mapping[str, Any]:
+    """Facts about raw data that a dataset of the catalogue brings; a user's attribute of that name may be anything."""
+    found = getattr(loaded, "info", None)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _size(split: Split) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -20,9 +21,12 @@ import numpy.typing as npt
 
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz._core.paths import make_folder, write_file
+from graphnetz._core.readers import read_json
 from graphnetz._core.text import counted
-from graphnetz.graphs.folder import PARTS, GraphFolder, is_folder, seal
-from graphnetz.graphs.streams import Stream, class_numbers, feature_rows, node_values, stream_of
+from graphnetz.graphs.folder import GraphFolder, is_folder, seal
+from graphnetz.graphs.folder_checks import PARTS
+from graphnetz.graphs.node_tables import node_table, node_values
+from graphnetz.graphs.streams import Stream, class_numbers, feature_rows, stream_of
 
 Array = npt.NDArray[Any]
 Splitter = Callable[[Array], Mapping[str, Array]]
@@ -93,8 +97,10 @@ def convert(
     """
     if dtype not in ("float16", "float32"):
         raise UsageError(f"Features are stored as float16 or float32, got {dtype!r}. Choose one of them.")
-    if memory < 1:
+    if not 1 <= memory < math.inf:
         raise UsageError(f"A conversion needs at least 1 MB for its buckets, got {memory:g}. Raise --memory.")
+    if num_nodes is not None and not 1 <= num_nodes < 2**31:
+        raise UsageError(f"A graph has 1 to {2**31 - 1} nodes, got {num_nodes}. Correct the number (--nodes).")
     target, stream = Path(folder), source if isinstance(source, Stream) else stream_of(Path(source))
     settings = {
         "files": [_stamp(path) for path in (*stream.files, *(Path(p) for p in (features, labels, split) if p))],
@@ -129,12 +135,10 @@ def _stamp(path: Path) -> list[Any]:
 
 def _parts_of(path: Path) -> Callable[[], Mapping[str, Array]]:
     def read() -> Mapping[str, Array]:
-        import pandas as pd
-
-        frame = pd.read_csv(path)
-        if frame.shape[1] != 2 or not set(frame.iloc[:, 1].unique()) <= set(PARTS):
+        ids, parts = node_table(path, "part")
+        if not set(np.unique(parts.astype(str))) <= set(PARTS):
             raise DataError(f"{path.name!r} must have the columns node and part, whose values are train, val and test.")
-        return {part: frame.iloc[:, 0][frame.iloc[:, 1] == part].to_numpy() for part in PARTS}
+        return {part: ids[parts == part] for part in PARTS}
 
     return read
 
@@ -145,7 +149,8 @@ class _Work:
     def __init__(self, target: Path, settings: Mapping[str, Any], told: Callable[[str], object]) -> None:
         self.target, self.work, self.told = target, target / _WORK, told
         held = self.work / _STATE
-        self.state: dict[str, Any] = json.loads(held.read_text()) if held.is_file() else {}
+        give = f"Remove {str(self.work)!r} and convert again."
+        self.state: dict[str, Any] = read_json(held, give=give) if held.is_file() else {}
         self.finished = is_folder(target)
         if self.finished:
             if GraphFolder.open(target).header["source"] != settings:
@@ -328,10 +333,18 @@ class _Work:
         if self.state["classes"]:
             codes = np.fromfile(self.target / "labels", dtype=np.int32)
             found = read() if read is not None else splitter(codes) if splitter is not None else {}
+            taken = np.zeros(codes.size, dtype=bool)
             for part, ids in found.items():
                 nodes = np.unique(np.asarray(ids, dtype=np.int64))
                 if nodes.size and (nodes[0] < 0 or nodes[-1] >= codes.size):
-                    raise DataError(f"The {part} part names node {nodes[-1]}; allowed are 0 to {codes.size - 1}.")
+                    bad = nodes[0] if nodes[0] < 0 else nodes[-1]
+                    raise DataError(f"The {part} part names node {bad}; allowed are 0 to {codes.size - 1}.")
+                if taken[nodes].any():
+                    twice = nodes[taken[nodes]]
+                    raise DataError(
+                        f"The {part} part has node {twice[0]} in common with another ({twice.size} in all)."
+                    )
+                taken[nodes] = True
                 nodes = nodes[codes[nodes] >= 0]
                 with _written(self.target / part) as out:
                     out.write(nodes.tobytes())

@@ -14,31 +14,24 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from graphnetz._core.errors import DataError, StoreError
 from graphnetz._core.paths import refuse_links, write_file
 from graphnetz._core.readers import read_json
+from graphnetz.graphs.folder_checks import (
+    AGAIN,
+    BLOCK,
+    FORMAT,
+    VERSION,
+    check_header,
+    check_numbers,
+    header_digest,
+)
 from graphnetz.graphs.mapped import mapped
 
-VERSION = 1
-"""Version of the format; folders of another version are refused."""
-
 HEADER = "header.json"
-FORMAT = "graphnetz graph folder"
-BLOCK = 64 << 20
-"""Bytes of a file that share one digest."""
-
-PARTS = ("train", "val", "test")
 _CHECKED = "checked.json"
-_TYPES: Mapping[str, tuple[str, ...]] = {
-    "indptr": ("int64",), "indices": ("int32",), "features": ("float16", "float32"), "labels": ("int32",),
-    "train": ("int64",), "val": ("int64",), "test": ("int64",),
-}  # fmt: skip
-"""The files of a folder, and the types their numbers may have."""
-
-_AGAIN = "Convert the source again with 'graphnetz convert'"
 _HEADER_BYTES = 64 << 20
 
 
@@ -121,8 +114,8 @@ class GraphFolder:
                 f"{str(path)!r} holds no {HEADER}, so it is no graph folder. Make one with 'graphnetz convert'."
             )
         refuse_links(folder)
-        header = read_json(folder / HEADER, most=_HEADER_BYTES, give=f"{_AGAIN}.")
-        _check_header(folder, header)
+        header = read_json(folder / HEADER, most=_HEADER_BYTES, give=f"{AGAIN}.")
+        check_header(folder, header)
         graph = cls(folder, header)
         stamps = graph._stamps()
         if verify or _last_checked(folder) != [header["digest"], stamps]:
@@ -130,7 +123,7 @@ class GraphFolder:
         return graph
 
     def verify(self) -> None:
-        """Compare every block of every file with its digest; refuse the folder where one differs.
+        """Compare every block of every file with its digest, and the numbers with each other; refuse what differs.
 
         Examples
         --------
@@ -145,8 +138,10 @@ class GraphFolder:
                 if found != facts["blocks"][number]:
                     raise DataError(
                         f"The graph folder {str(self.path)!r} was edited or damaged: block {number} of {name!r} is not "
-                        f"what was written. {_AGAIN}, or restore the file."
+                        f"what was written. {AGAIN}, or restore the file."
                     )
+        if words := check_numbers(self.header, self.array):
+            raise DataError(f"The graph folder {str(self.path)!r} holds what no conversion writes: {words}. {AGAIN}.")
         self._note_checked()
 
     def _note_checked(self) -> None:
@@ -155,9 +150,9 @@ class GraphFolder:
             write_file(self.path / _CHECKED, json.dumps([self.header["digest"], self._stamps()]))
 
     def _stamps(self) -> dict[str, list[int]]:
-        """When each file was last written, and its size."""
+        """When each file was last written and last changed in any way, which nobody can set back, and its size."""
         found = {name: (self.path / name).stat() for name in self.header["files"]}
-        return {name: [item.st_size, item.st_mtime_ns] for name, item in found.items()}
+        return {name: [item.st_size, item.st_mtime_ns, item.st_ctime_ns] for name, item in found.items()}
 
     @property
     def digest(self) -> str:
@@ -238,6 +233,11 @@ class GraphFolder:
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "header": self.header, "_arrays": {}}  # another process maps for itself
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        with contextlib.suppress(OSError):  # so that this process is known to hold a graph on disk
+            self.array("indptr")
+
     def __repr__(self) -> str:
         return f"GraphFolder({str(self.path)!r}: {self.num_nodes:,} nodes, {self.num_arcs:,} arcs)"
 
@@ -282,49 +282,9 @@ def seal(folder: Path, facts: Mapping[str, Any], files: Mapping[str, tuple[str, 
     GraphFolder(folder, header)._note_checked()
 
 
-def header_digest(header: Mapping[str, Any]) -> str:
-    """Return the digest of a header without the digest it carries.
-
-    Parameters
-    ----------
-    header
-        As read or about to be written.
-
-    Returns
-    -------
-    str
-        40 characters.
-    """
-    rest = {key: value for key, value in header.items() if key != "digest"}
-    return hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=20).hexdigest()
-
-
 def _last_checked(folder: Path) -> Any:
     path = folder / _CHECKED
     try:
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (OSError, ValueError):
         return None
-
-
-def _check_header(folder: Path, header: Any) -> None:
-    """Refuse a header that is not ours, not whole, or does not fit the files beside it."""
-    here = f"The graph folder {str(folder)!r}"
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DataError(f"{here} has a header of something else. Give a folder that 'graphnetz convert' made.")
-    if header.get("version") != VERSION:
-        raise DataError(f"{here} has version {header.get('version')!r} of the format, known is {VERSION}. {_AGAIN}.")
-    if header.get("digest") != header_digest(header) or header.get("complete") is not True:
-        raise DataError(f"{here} has an edited header: it does not fit its digest. {_AGAIN}.")
-    files = header.get("files", {})
-    for name, facts in files.items():
-        if name not in _TYPES or facts["dtype"] not in _TYPES[name]:
-            raise DataError(f"{here} lists the unknown file {name!r} of type {facts.get('dtype')!r}. {_AGAIN}.")
-        wanted = int(np.prod(facts["shape"], dtype=np.int64)) * np.dtype(facts["dtype"]).itemsize
-        path = folder / name
-        found = path.stat().st_size if path.is_file() else None
-        if found != wanted:
-            what = "is missing" if found is None else f"has {found:,} bytes instead of {wanted:,}"
-            raise DataError(f"{here} is incomplete: its file {name!r} {what}. {_AGAIN}, or restore the file.")
-    if not {"indptr", "indices"} <= files.keys():
-        raise DataError(f"{here} lists no arcs. {_AGAIN}.")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graphnetz._core.errors import DataError
+from graphnetz._core.errors import DataError, GraphnetzError
 from graphnetz._core.optional import require
 from graphnetz._core.readers import regular
 from graphnetz.graphs.arrays import class_codes
-from graphnetz.graphs.edgelist import edge_layout, end_columns
+from graphnetz.graphs.edgelist import edge_layout, end_columns, text_rows
+from graphnetz.graphs.node_tables import npy
 
 Array = npt.NDArray[Any]
 ROWS = 1 << 20
@@ -118,44 +121,6 @@ def class_numbers(values: Array) -> tuple[Array, int]:
     return out, len(names)
 
 
-def node_values(path: Path, what: str) -> Callable[[int], Array]:
-    """Return a reader of one value per node from a table or array: ``(number of nodes) -> values``.
-
-    Parameters
-    ----------
-    path
-        ``.npy`` with one value per node, or a CSV with the columns node and value.
-    what
-        Name of the values, for messages.
-
-    Returns
-    -------
-    callable
-        Values as objects where they are text, NaN where a node is not listed.
-    """
-    regular(path, give="Give a CSV with the columns node and label, or an .npy array.")
-    if path.suffix == ".npy":
-        return lambda _: np.load(path, mmap_mode="r", allow_pickle=False).reshape(-1)
-    return lambda nodes: _listed(path, what, nodes)
-
-
-def _listed(path: Path, what: str, nodes: int) -> Array:
-    import pandas as pd
-
-    frame = pd.read_csv(path)
-    if frame.shape[1] != 2 or not pd.api.types.is_integer_dtype(frame.iloc[:, 0]):
-        raise DataError(
-            f"{path.name!r} must have two columns, node and {what}, under a header, and node numbers in the first."
-        )
-    ids, values = frame.iloc[:, 0].to_numpy(), frame.iloc[:, 1]
-    if len(ids) and (ids.min() < 0 or ids.max() >= nodes):
-        raise DataError(f"{path.name!r} names node {ids.max()}; allowed are 0 to {nodes - 1}.")
-    numeric = pd.api.types.is_numeric_dtype(values)
-    out: Array = np.full(nodes, np.nan, dtype=np.float64 if numeric else object)
-    out[ids] = values.to_numpy()
-    return out
-
-
 def feature_rows(path: Path) -> Callable[[], Iterator[Array]]:
     """Return a reader of features from a file: ``.npy`` by rows, or a CSV of numbers without a node column.
 
@@ -171,7 +136,7 @@ def feature_rows(path: Path) -> Callable[[], Iterator[Array]]:
     """
     regular(path, give="Give an .npy array or a CSV with one row of numbers per node.")
     if path.suffix == ".npy":
-        whole = np.load(path, mmap_mode="r", allow_pickle=False)
+        whole = npy(path)
         return lambda: (whole[start : start + ROWS // 8] for start in range(0, len(whole), ROWS // 8))
     return lambda: _numbers(path)
 
@@ -180,7 +145,11 @@ def feature_rows(path: Path) -> Callable[[], Iterator[Array]]:
 
 
 def _text(path: Path) -> Iterator[Array]:
-    delimiter, _, ends, skip = edge_layout(path)
+    try:
+        delimiter, _, ends, skip = edge_layout(path)
+        skip = skip or next(text_rows(path, delimiter))[0] - 1  # a header, or comments of any kind above the first edge
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise DataError(f"{path.name!r} cannot be read as a table of numbers ({str(error)[:120]}).") from error
     for piece in _frames(path, sep=delimiter or r"\s+", usecols=list(ends), skiprows=skip, comment="#"):
         yield _whole(piece[list(ends)].to_numpy(), path.name)
 
@@ -197,7 +166,7 @@ def _frames(path: Path, *, chunk: int = ROWS, **options: Any) -> Iterator[Any]:
 
     try:
         yield from pd.read_csv(path, header=None, chunksize=chunk, **options)
-    except (ValueError, OSError, EOFError) as error:  # pandas' own errors are ValueErrors
+    except (ValueError, OSError, EOFError, zlib.error) as error:  # pandas' own errors are ValueErrors
         raise DataError(f"{path.name!r} cannot be read as a table of numbers ({str(error).strip()[:120]}).") from error
 
 
@@ -239,7 +208,10 @@ def _npz(path: Path) -> Stream:
     if not {"edge_index", "edges"} & names:
         raise DataError(f"{path.name!r} holds {sorted(names)}; it needs 'edge_index' [2, E] or 'edges' [E, 2].")
     key = "edge_index" if "edge_index" in names else "edges"
-    rows = next((_header(path, name)[0][0] for name in ("x", "y") if name in names), None)
+    shapes = {name: _header(path, name)[0] for name in ("x", "y") if name in names}
+    if empty := next((name for name, shape in shapes.items() if not shape), None):
+        raise DataError(f"{empty!r} of {path.name!r} is a single number. Give one row per node.")
+    rows = next((shape[0] for shape in shapes.values()), None)
     return Stream(
         (path,), lambda: _pairs(path, key), rows,
         (lambda: _rows(path, "x")) if "x" in names else None,
@@ -257,7 +229,7 @@ def _members(path: Path) -> set[str]:
 
 
 def _header(path: Path, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
+    with _member(path, name) as stream:
         return _described(stream, path)
 
 
@@ -270,9 +242,22 @@ def _described(stream: Any, path: Path) -> tuple[tuple[int, ...], bool, np.dtype
     return shape, fortran, dtype
 
 
+@contextmanager
+def _member(path: Path, name: str) -> Iterator[Any]:
+    """Open an array of an npz file; what turns out to be damaged is refused."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
+            yield stream
+    except GraphnetzError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
+        words = str(error).strip()[:120]
+        raise DataError(f"{name!r} of {str(path)!r} cannot be read ({words}). Fetch or write it again.") from error
+
+
 def _flat(path: Path, name: str, count: int, *, start: int = 0, stop: int | None = None) -> Iterator[Array]:
     """Yield the numbers of an array in the order in which they are stored, ``count`` at a time."""
-    with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
+    with _member(path, name) as stream:
         shape, _, dtype = _described(stream, path)
         end = math.prod(shape) if stop is None else stop
         stream.seek(start * dtype.itemsize, 1)
@@ -308,9 +293,15 @@ def _rows(path: Path, name: str) -> Iterator[Array]:
 
 
 def _masks(path: Path) -> dict[str, Array]:
-    return {
-        part: np.flatnonzero(np.concatenate(list(_rows(path, f"{part}_mask")))) for part in ("train", "val", "test")
-    }
+    out = {}
+    for part in ("train", "val", "test"):
+        shape = _header(path, f"{part}_mask")[0]
+        if len(shape) != 1:
+            raise DataError(
+                f"'{part}_mask' of {path.name!r} has the shape {shape}: a folder holds one split. Save one column."
+            )
+        out[part] = np.flatnonzero(np.concatenate(list(_rows(path, f"{part}_mask"))))
+    return out
 
 
 # the layout of OGB

@@ -27,6 +27,9 @@ SLICE_BYTES = 10**9
 CHUNK = 1 << 20
 """Nodes looked at together in passes over all of them."""
 
+_HOP_ROWS, _HOP_ARCS, _HOP_BYTES, _PAGE = 1 << 17, 1 << 20, 16, 4096
+"""Rows and arcs that a propagation takes at a time, the bytes of such an arc, and those that the system gives out."""
+
 _ops = functools.partial(ops, "folder_ops")
 
 
@@ -120,10 +123,10 @@ def propagated(sampler: FolderSampler, hops: int, rows: Ids) -> npt.NDArray[np.f
     folder, shape = sampler.folder, (rows.size, sampler.folder.num_features)
     if not os.access(folder.path, os.W_OK):
         return _propagate(sampler, hops, rows, scratch(folder, shape))
-    name = hashlib.blake2b(f"{folder.digest} {hops}".encode() + rows.tobytes(), digest_size=12).hexdigest()
-    kept, part = folder.path / f"propagated-{name}", folder.path / f".propagated-{name}.{os.getpid()}"
+    kept = _kept(folder, hops, rows)
+    part = folder.path / f".{kept.name}.{os.getpid()}"
     if not kept.is_file():
-        for stale in folder.path.glob(f".propagated-{name}.*"):
+        for stale in folder.path.glob(f".{kept.name}.*"):
             if not _runs(int(stale.suffix[1:])):  # what a killed process left behind
                 stale.unlink(missing_ok=True)
         try:
@@ -137,6 +140,49 @@ def propagated(sampler: FolderSampler, hops: int, rows: Ids) -> npt.NDArray[np.f
     return mapped(kept, np.float32, shape)
 
 
+def propagation_bytes(sampler: FolderSampler, hops: int, rows: Ids) -> float:
+    """Return the bytes that `propagated` holds at its worst moment; 0 where the folder has the result already.
+
+    Parameters
+    ----------
+    sampler, hops, rows
+        As there.
+
+    Returns
+    -------
+    float
+        Pages that are written to: a slice of columns of all nodes, of the nodes that the next hop reads, and what is
+        held per node and per piece.
+    """
+    folder, nodes = sampler.folder, sampler.folder.num_nodes
+    if os.access(folder.path, os.W_OK) and _kept(folder, hops, rows).is_file():
+        return 0.0
+    needed = _needed(sampler, hops, rows)
+    most = 0.0
+    for width in {stop - start for start, stop in column_slices(folder)}:
+        row = 4 * width
+        # The last hop writes row after row, the others where the rows belong.
+        sizes = [_pages(ids, row) for ids in needed[:-1]] + [float(row * rows.size)]
+        before = [float(row * nodes), *sizes[:-1]]
+        most = max(most, max(a + b for a, b in zip(before, sizes, strict=True)) + _piece_rows(width) * row)
+    masks = float(nodes * (hops > 1))
+    return most + 8.0 * nodes + masks + sum(4.0 * ids.size for ids in needed) + _HOP_BYTES * _HOP_ARCS
+
+
+def _pages(ids: Any, row: int) -> float:
+    """Bytes of the pages that rows of so many bytes lie in."""
+    first, last = ids.astype(np.int64) * row // _PAGE, ((ids.astype(np.int64) + 1) * row - 1) // _PAGE
+    reached = np.maximum.accumulate(last)
+    begins = np.maximum(first[1:], reached[:-1] + 1)
+    return float(_PAGE * (last[0] - first[0] + 1 + np.maximum(last[1:] - begins + 1, 0).sum())) if ids.size else 0.0
+
+
+def _kept(folder: GraphFolder, hops: int, rows: Ids) -> Path:
+    """Where the result of a propagation is kept."""
+    name = hashlib.blake2b(f"{folder.digest} {hops}".encode() + rows.tobytes(), digest_size=12).hexdigest()
+    return folder.path / f"propagated-{name}"
+
+
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -148,14 +194,22 @@ def _runs(pid: int) -> bool:
 
 
 def _propagate(sampler: FolderSampler, hops: int, rows: Ids, out: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    needed = [rows]  # of every hop, those that later ones read, and no others are computed
-    for _ in range(hops - 1):
-        mask = np.zeros(sampler.folder.num_nodes, dtype=bool)
-        sampler.mark(needed[0], mask)
-        needed.insert(0, np.flatnonzero(mask).astype(np.int32))
+    needed = _needed(sampler, hops, rows)
     for start, stop in column_slices(sampler.folder):
         out[:, start:stop] = _slice(sampler, needed if hops else [], rows, start, stop)
     return out
+
+
+def _needed(sampler: FolderSampler, hops: int, rows: Ids) -> list[Any]:
+    """The nodes of every hop that later ones read: no others are computed."""
+    needed: list[Any] = [rows]
+    for _ in range(hops - 1):
+        mask = np.zeros(sampler.folder.num_nodes, dtype=bool)
+        for first in range(0, needed[0].size, CHUNK):
+            sampler.mark(needed[0][first : first + CHUNK], mask)
+        parts = [np.flatnonzero(mask[k : k + CHUNK]).astype(np.int32) + k for k in range(0, mask.size, CHUNK)]
+        needed.insert(0, np.concatenate(parts, dtype=np.int32))
+    return needed
 
 
 def column_slices(folder: GraphFolder) -> list[tuple[int, int]]:
@@ -169,16 +223,17 @@ def _slice(sampler: FolderSampler, needed: list[Any], rows: Ids, start: int, sto
     nodes, features = sampler.folder.num_nodes, sampler.folder.array("features")
     inverse = np.empty(nodes, dtype=np.float64)
     x = np.empty((nodes, stop - start), dtype=np.float32)
-    for first in range(0, nodes, CHUNK):
-        chunk = np.arange(first, min(first + CHUNK, nodes))
-        inverse[chunk] = (sampler.degrees(chunk) + 1.0) ** -0.5
-        x[chunk[0] : chunk[-1] + 1] = features[chunk[0] : chunk[-1] + 1, start:stop]
+    for first in range(0, nodes, _HOP_ROWS):
+        chunk = np.arange(first, min(first + _HOP_ROWS, nodes))
+        inverse[first : first + chunk.size] = (sampler.degrees(chunk) + 1.0) ** -0.5
+        x[first : first + chunk.size] = features[first : first + chunk.size, start:stop]
+    step = _piece_rows(stop - start)
     for hop, wanted in enumerate(needed):
         last = hop + 1 == len(needed)
         y = np.empty((rows.size if last else nodes, stop - start), dtype=np.float32)
         filled = 0
-        for first in range(0, wanted.size, CHUNK):
-            for piece in sampler.pieces(wanted[first : first + CHUNK].astype(np.int64), 4 * CHUNK):
+        for first in range(0, wanted.size, step):
+            for piece in sampler.pieces(wanted[first : first + step].astype(np.int64), _HOP_ARCS):
                 if last:
                     _hop(sampler, inverse, piece, x, y[filled : filled + piece.size])
                     filled += piece.size
@@ -188,6 +243,11 @@ def _slice(sampler: FolderSampler, needed: list[Any], rows: Ids, start: int, sto
                     y[piece] = found
         x = y
     return x if needed else x[rows]
+
+
+def _piece_rows(width: int) -> int:
+    """Rows at a time: at most 32 MB of them are held beside those of all nodes."""
+    return int(min(max((32 << 20) // (4 * width), 1), _HOP_ROWS))
 
 
 def _hop(sampler: FolderSampler, inverse: Floats, rows: Ids, x: Any, out: Any) -> None:

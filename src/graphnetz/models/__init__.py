@@ -22,6 +22,7 @@ from graphnetz.models.smoothing import CorrectAndSmooth, LabelPropagation
 from graphnetz.models.spec import ALL, MODELS, ModelSpec, _multi_task_factory, named_specs, register_model, spec_from
 from graphnetz.models.stack import StackedGAT, StackedGCN, StackedGIN, StackedSAGE
 from graphnetz.models.transformer import GraphTransformer
+from graphnetz.models.weisfeiler_leman import WeisfeilerLeman
 
 __all__ = [
     "ALL",
@@ -58,6 +59,7 @@ __all__ = [
     "StackedGCN",
     "StackedGIN",
     "StackedSAGE",
+    "WeisfeilerLeman",
     "_multi_task_factory",
     "named_specs",
     "register_model",

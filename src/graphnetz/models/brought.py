@@ -69,7 +69,9 @@ def _spec_of(found: Any, wanted: Reference) -> ModelSpec:
     if wanted.rows:
         raise UsageError(f"{wanted.shown!r} is no estimator of scikit-learn: leave out '@{wanted.rows}'.")
     if not isinstance(found, type | ModelSpec):
-        raise UsageError(f"{wanted.shown!r} is a {type(found).__name__}, not a class. Name the class of the model.")
+        raise UsageError(
+            f"{wanted.shown!r} is of type {type(found).__name__}, not a class. Name the class of the model."
+        )
     return spec_from(found)
 
 

@@ -140,7 +140,7 @@ class FeatureOnly:
 
     def _score(self, rows: np.ndarray, split: Split) -> np.ndarray:
         columns = [
-            np.full(len(rows), m) if isinstance(m, float)
+            np.full(rows.shape[0], m) if isinstance(m, float)
             else np.asarray(m.decision_function(rows) if self.classify else m.predict(rows))
             for m in self.models
         ]  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from torch import nn
 
-from graphnetz._core.errors import UsageError
+from graphnetz._core.errors import UnknownNameError, UsageError
 from graphnetz._core.registry import Registry
 from graphnetz.models.construct import call_with, named_parameters
 from graphnetz.records.references import is_reference, label_of
@@ -316,6 +317,10 @@ def _spec(cls: type, given: str | Iterable[str] | None, factory: Callable[..., A
     return ModelSpec(cls, names, factory)
 
 
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+"""``package.module.Class``, as Python writes it."""
+
+
 def spec_from(value: Any, *, code: bool = False) -> ModelSpec:
     """Resolve a class, name, tuple or spec to a ModelSpec.
 
@@ -346,6 +351,11 @@ def spec_from(value: Any, *, code: bool = False) -> ModelSpec:
             from graphnetz.models.brought import brought_spec
 
             return brought_spec(value)
+        if code and not MODELS.registered(value) and _DOTTED.fullmatch(value):
+            module, _, name = value.rpartition(".")
+            raise UnknownNameError(
+                f"Unknown model {value!r}. A class of a module is named with a colon: {module}:{name}."
+            )
         return MODELS[value]
     if isinstance(value, tuple):
         if not 2 <= len(value) <= 3 or not isinstance(value[0], type):

@@ -61,6 +61,7 @@ def replicate(
         One table of the paper; None takes all of them.
     size
         ``"small"``: fewer graphs, seeds or epochs, in minutes. ``"published"``: data and protocol of the paper.
+        ``"generated"``, where a paper has it: the protocol of the paper on data of our own.
     out
         Where runs and the certificate are kept; called again, only missing cells are trained. None keeps nothing.
     hours
@@ -130,12 +131,26 @@ class Part:
         Settings of the run, by size; those under ``""`` hold for every size.
     tasks
         Full names of the tasks to run at a size; None runs all.
+    sizes
+        Sizes at which it answers; none means every size.
     """
 
     suite: str
     tables: tuple[str, ...]
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tasks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sizes: tuple[str, ...] = ()
+
+    def asked(self, table: str | None, size: str) -> tuple[str, ...]:
+        """Tables that it answers for at a size; "16" asks for "16 (second run)" too."""
+        if self.sizes and size not in self.sizes:
+            return ()
+        return tuple(mine for mine in self.tables if _is_of(mine, table))
+
+
+def _is_of(mine: str, asked: str | None) -> bool:
+    """Whether a table was asked for: by its name, by its number ("16" for "16 (second run)"), or with all others."""
+    return asked in (None, mine, mine.partition(" ")[0])
 
 
 @dataclass(frozen=True)
@@ -157,11 +172,11 @@ class FromSuites:
         from graphnetz.analysis.published import MARGIN
 
         runs: list[tuple[_PartRun, list[PaperClaim], tuple[str, ...], list[_Priced]]] = []
-        for part in self.parts:
-            if table is not None and table not in part.tables:
+        for part, wanted in ((part, part.asked(table, size)) for part in self.parts):
+            if not wanted:
                 continue
-            suite, wanted = SUITES[part.suite], part.tables if table is None else (table,)
-            claims = [claim for claim in self.claims() if claim.table in wanted]
+            suite = SUITES[part.suite]
+            claims = [claim for claim in self.claims() if claim.table in wanted and _asks_of(claim, suite)]
             names = {row.task for row in (suite.published() if suite.published else ()) if row.table in wanted}
             names |= {name for claim in claims for name in (claim.task, claim.than)}
             one = _PartRun(part, suite, size, out / part.suite, hours, tell, settings, frozenset(names))
@@ -169,7 +184,7 @@ class FromSuites:
         ahead = [item for *_, plan in runs for item in plan if item.config is not None]
         if hours is not None:
             tell(f"To train: {sum(i.cells for i in ahead)} cells, about {sum(i.hours for i in ahead):.2g} core-hours")
-        rest = {(row.table, row.task, row.model): row for row in self.rest() if table in (None, row.table)}
+        rest = {(row.table, row.task, row.model): row for row in self.rest() if _is_of(row.table, table)}
         cells: list[ReplicatedCell] = []
         left: list[LeftOut] = []
         judged: list[Judged] = []
@@ -191,6 +206,11 @@ class FromSuites:
         return Certificate(
             self.paper, self.citation, size, tuple(cells), tuple(judged), tuple(left), margin=MARGIN, notes=notes
         )
+
+
+def _asks_of(claim: PaperClaim, suite: Suite) -> bool:
+    """Whether a claim is about a task of a suite: tables on several datasets are one suite each."""
+    return not claim.task or claim.task in {task.name for task in suite()}
 
 
 @dataclass(frozen=True)
@@ -311,7 +331,7 @@ def _cells(
         cells.append(ReplicatedCell(
             row.table, row.task, row.model, row.metric, row.published, spread, row.published_runs, row.ours, row.spread,
             row.runs, row.low, row.high, row.margin, "not comparable" if why else row.agreement,
-            data_used(used[row.task]), why,
+            data_used(used[row.task]), why, row.train, row.published_train,
         ))  # fmt: skip
     held = {(suite.full_name(row.task), row.model) for row in rows}
     left = []

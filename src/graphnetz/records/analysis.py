@@ -266,8 +266,8 @@ class Comparison:
         The ladder: one `Claim` per reach that was asked, nearest first.
     flags
         Kinds of diagnostics that concern the pair, such as ``"collapse"``.
-    testable
-        False where diagnostics say that no test of these seeds can be trusted.
+    doubt
+        Why diagnostics trust no test of these seeds; empty otherwise.
 
     Examples
     --------
@@ -310,7 +310,12 @@ class Comparison:
     exact: bool = False
     claims: tuple[Claim, ...] = ()
     flags: tuple[str, ...] = ()
-    testable: bool = True
+    doubt: str = ""
+
+    @property
+    def testable(self) -> bool:
+        """Whether a difference that the test shows is also claimed."""
+        return not self.doubt
 
     @property
     def reach(self) -> str:

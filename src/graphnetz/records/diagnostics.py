@@ -57,7 +57,7 @@ class Diagnostic:
     text
         One sentence without its full stop.
     blocks
-        Whether comparisons with this model are not testable with these seeds.
+        Whether no comparison with this model is claimed with these seeds.
     rate
         How often, with its bound; None where that is no question.
 
@@ -92,6 +92,8 @@ class PairDiagnostic:
         1 for a long upper tail of a - b, -1 for a long lower tail, 0 for neither.
     ties
         Share of seeds on which both score the same.
+    same_sign
+        On how many seeds the difference has the sign of its mean.
     outliers
         Positions of outlying differences.
     testable
@@ -116,6 +118,7 @@ class PairDiagnostic:
     skew: int = 0
     ties: float = 0.0
     outliers: tuple[int, ...] = ()
+    same_sign: int = 0
     testable: bool = True
     reason: str = ""
 

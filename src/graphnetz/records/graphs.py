@@ -19,6 +19,8 @@ class GraphList(list[Any]):
     replication
         What the sequence is: ``"resplit"`` (overlapping random splits) or ``"fold"``
         (cross-validation).
+    info
+        Facts about the raw data, as datasets of the catalogue have them.
 
     Examples
     --------
@@ -34,7 +36,14 @@ class GraphList(list[Any]):
         *,
         splits: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         replication: str = "resplit",
+        info: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(graphs)
         self.splits = splits
         self.replication = replication
+        self._info = dict(info or {})  # private, because it is about the files: no part of what the graphs are keyed by
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Facts about the raw data; empty where nobody told any."""
+        return self._info

@@ -94,6 +94,8 @@ class Protocol:
     compat
         Average metrics over batches, as the code of Dwivedi et al. (2023) does, for comparison with
         published numbers.
+    train_metrics
+        Measure the training examples too, once, with the weights that are reported.
 
     Examples
     --------
@@ -128,6 +130,7 @@ class Protocol:
     fanouts: tuple[int, ...] | None = setting(None, "Neighbours sampled per node and layer, such as 10,10 (-1: all).")
     class_weights: bool = setting(False, "Weigh node classes by their rarity in each batch.")
     compat: bool = setting(False, "Average metrics over batches, to compare with numbers published that way.")
+    train_metrics: bool = setting(False, "Measure the training examples too, once, with the reported weights.")
 
     def __post_init__(self) -> None:
         for name, allowed, limits in _rules():
@@ -201,7 +204,7 @@ class Protocol:
         values = dataclasses.asdict(self)
         if self.batch_nodes is None:
             del values["batch_nodes"], values["fanouts"]
-        for name in ("class_weights", "compat"):
+        for name in ("class_weights", "compat", "train_metrics"):
             if not values[name]:
                 del values[name]
         return values

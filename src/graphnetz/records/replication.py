@@ -144,6 +144,8 @@ class ReplicatedCell:
         Largest difference that does not matter, and ``equivalent``, ``differs``, ``open`` or ``not comparable``.
     data, why_not
         What our run was trained on, and why that is not the paper's data or protocol.
+    train, published_train
+        Means on the training examples; NaN where one of them is not known.
     """
 
     table: str
@@ -162,6 +164,8 @@ class ReplicatedCell:
     agreement: str
     data: str
     why_not: str = ""
+    train: float = math.nan
+    published_train: float = math.nan
 
 
 @dataclass(frozen=True)

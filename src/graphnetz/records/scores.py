@@ -313,13 +313,23 @@ class ScoreTable:
         >>> models, seeds.tolist()
         (('GCN',), [True, True])
         """
-        done = np.isfinite(self.values[self.tasks.index(task)])
-        kept = [m for m in range(len(self.models)) if done[m].any()]
+        kept, shared = self._comparable(self.tasks.index(task))
+        return tuple(self.models[m] for m in kept), shared
+
+    def _comparable(self, t: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """`common` with models by number; what a model costs the others is counted per seed, for all models at once."""
+        done = np.isfinite(self.values[t])
+        kept = np.flatnonzero(done.any(axis=1))
         planned = int(done.any(axis=0).sum())
-        while len(kept) > 1 and done[kept].all(axis=0).sum() < max(planned / 2, min(2, planned)):
-            rest = {m: int(done[[k for k in kept if k != m]].all(axis=0).sum()) for m in kept}
-            kept.remove(min(kept, key=lambda m: (int(done[m].sum()), -rest[m], -m)))
-        return tuple(self.models[m] for m in kept), done[kept].all(axis=0) & bool(kept)
+        least = max(planned / 2, min(2, planned))
+        while kept.size > 1:
+            lacks = ~done[kept]
+            without = lacks.sum(axis=0)  # models that lack a seed
+            if (without == 0).sum() >= least:
+                break
+            rest = (without == lacks).sum(axis=1)  # seeds that would be shared if this model were left out
+            kept = np.delete(kept, np.lexsort((-kept, -rest, done[kept].sum(axis=1)))[0])
+        return kept, done[kept].all(axis=0) & bool(kept.size)
 
     def common_means(self) -> npt.NDArray[np.float64]:
         """Means over the seeds that the models of a task share; see `common`.
@@ -344,10 +354,11 @@ class ScoreTable:
         [[0.85, 0.75]]
         """
         means = np.full(self.values.shape[:2], np.nan)
-        for t, task in enumerate(self.tasks):
-            models, shared = self.common(task)
-            for m in map(self.models.index, models):
-                means[t, m] = np.nanmean(self.by_split(task, np.where(shared, self.values[t, m], np.nan)))
+        for t in range(len(self.tasks)):
+            kept, shared = self._comparable(t)
+            rows = split_means(np.where(shared, self.values[t, kept], np.nan), self.seeds, self.splits[t])
+            if kept.size:
+                means[t, kept] = np.nanmean(rows, axis=1)
         return means
 
 

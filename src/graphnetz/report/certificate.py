@@ -120,16 +120,18 @@ def _tables(made: Certificate) -> list[Section]:
         cells = [cell for cell in made.cells if cell.table == table]
         kinds = ("equivalent", "differs", "open", "not comparable")
         verdict = f"{counted(len(cells), 'cell')}: {_listed({k: sum(c.agreement == k for c in cells) for k in kinds})}."
+        trained = any(math.isfinite(c.train) for c in cells)
         rows = tuple(
             (
                 c.task, c.model, c.metric, _pm(c.published, c.published_spread), _pm(c.ours, c.spread), c.runs,
-                _difference(c.ours - c.published, c.low, c.high), number(c.margin), c.agreement, c.data, c.why_not,
+                _difference(c.ours - c.published, c.low, c.high), number(c.margin), c.agreement,
+                *((_known(c.published_train), _known(c.train)) if trained else ()), c.data, c.why_not,
             )
             for c in cells
         )  # fmt: skip
         columns = (
-            "Task", "Model", "Metric", "Published", "Ours", "Runs", "Difference (95 %)", "Margin", "Agreement", "Data",
-            "Why not comparable",
+            "Task", "Model", "Metric", "Published", "Ours", "Runs", "Difference (95 %)", "Margin", "Agreement",
+            *(("Train, published", "Train, ours") if trained else ()), "Data", "Why not comparable",
         )  # fmt: skip
         caption = (
             f"Equivalent: two one-sided Welch tests at 5 % put the difference within the margin ({made.margin}). "
@@ -157,6 +159,10 @@ def _place(table: str) -> tuple[int, str]:
     """Tables in the order of the paper: 8a before 10."""
     number = "".join(itertools.takewhile(str.isdigit, table))
     return int(number or 0), table
+
+
+def _known(value: float) -> str:
+    return number(value) if math.isfinite(value) else ""
 
 
 def _pm(mean: float, spread: float) -> str:

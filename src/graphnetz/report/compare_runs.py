@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.errors import UsageError
+from graphnetz.analysis.examples import looked_up
 from graphnetz.analysis.registration import SECTION, registered_in, without_plan
 from graphnetz.analysis.run_changes import Change as Change
 from graphnetz.analysis.run_changes import RunComparison as RunComparison
 from graphnetz.analysis.run_changes import changes, common, mismatch
 from graphnetz.analysis.sequential import decide_report, decision_section
 from graphnetz.records import CellResult, recorded_protocols
+from graphnetz.records.kept import Kept
 from graphnetz.records.seed_rule import SeedRule
 from graphnetz.records.task_info import TaskInfo
 from graphnetz.report.jsonio import flat, results_config
@@ -97,7 +100,8 @@ def merge_reports(
     models: dict[str, None] = {}
     absent: dict[tuple[str, str], str] = {}
     data: dict[str, str] = {}
-    for label, report in zip(labels, reports, strict=True):
+    origins: Origins = {}
+    for number, (label, report) in enumerate(zip(labels, reports, strict=True)):
         for task, info in report.task_info.items():
             why = mismatch(tasks[task], info) if task in tasks else ""
             if not why and _other_data(report, task, data):
@@ -111,6 +115,7 @@ def merge_reports(
             here = (result.task, name, result.seed)
             if here not in cells or not cells[here].ok:
                 cells[here] = replace(result, model=name)
+                origins[here] = (number, result.model)
         models.update(dict.fromkeys(mapping[m] for m in report.scores.models))
         absent |= {(t, mapping.get(m, m)): why for (t, m), why in report.absent.items()}
     if not rename:
@@ -131,6 +136,7 @@ def merge_reports(
         provenance=_provenance(reports),
         ci_method=reports[0].ci_method,
         pairwise_method=reports[0].pairwise_method,
+        examples_of=partial(_kept, tuple(reports), origins),
     )
     merged.sections = planned_and_read(_decided(merged))
     return merged
@@ -180,6 +186,20 @@ def _other_data(report: BenchmarkReport, task: str, seen: dict[str, str]) -> boo
     prints = report.provenance.get("dataset_fingerprints")
     mine = prints.get(task) if isinstance(prints, Mapping) else None
     return mine is not None and seen.setdefault(task, str(mine)) != str(mine)
+
+
+Origins = dict[tuple[str, str, int], tuple[int, str]]
+"""Of which run a (task, model, seed) is, and what that run calls the model."""
+
+
+def _kept(reports: Sequence[BenchmarkReport], origins: Origins, task: str) -> list[Kept]:
+    """What the cells of a task predicted, from the folders that they come from: without it less could be said."""
+    out: list[Kept] = []
+    for number, report in enumerate(reports):
+        mine = {(old, seed): new for (t, new, seed), (n, old) in origins.items() if t == task and n == number}
+        found = looked_up(task, report.examples_in or report.examples_of) if mine else []
+        out += [one._replace(model=mine[one.model, one.seed]) for one in found if (one.model, one.seed) in mine]
+    return out
 
 
 def _new_names(

@@ -24,6 +24,8 @@ _OPTIONAL: dict[str, str | int | float] = {
     "replication": "unknown", "test_ratio": math.nan, "block": "", "category": "", "task_type": "",
     "n_test": 0, "splits": 0,
 }  # fmt: skip
+FACTS = ("metric", "greater_is_better", *_OPTIONAL)
+"""Columns that say something of a task, besides its scores."""
 _TRUE = {"true", "1", "yes", "up", "higher"}
 _FALSE = {"false", "0", "no", "down", "lower"}
 _NOTHING: dict[str, Any] = {}
@@ -63,7 +65,7 @@ def parse_scores(frame: Any, replication: str | Mapping[str, str] | None = None)
             f"({place(data, twice.index[0], 'seed')}). Give one row per cell."
         )
     data = told(data, replication)
-    tasks = {str(name): _info(str(name), group) for name, group in data.groupby("task", sort=False)}
+    tasks = {str(name): task_info(str(name), group) for name, group in data.groupby("task", sort=False)}
     for row, task, score in zip(data.index, data["task"], data["score"], strict=True):
         if math.isfinite(score):
             check_score(tasks[task].metric, float(score), place(data, row, "score"))
@@ -90,12 +92,12 @@ def told(data: pd.DataFrame, replication: str | Mapping[str, str] | None) -> pd.
             raise unknown_name("task", task, data["task"].unique())
     wanted = data["task"].map(table)
     given = data.get("replication", wanted).fillna(wanted)
-    clash = data[wanted.notna() & (given != wanted)]
-    if not clash.empty:
-        task = clash.iloc[0]["task"]
+    clash = (wanted.notna() & (given != wanted)).to_numpy()
+    if clash.any():
+        task = data["task"].to_numpy()[clash][0]
         raise DataError(
-            f"Task {task!r} has replication {given[clash.index[0]]!r} in its column, and {table[task]!r} was told. "
-            "Give one of them."
+            f"Task {task!r} has replication {given.to_numpy()[clash][0]!r} in its column, and {table[task]!r} was "
+            "told. Give one of them."
         )
     return data.assign(replication=given)
 
@@ -190,7 +192,8 @@ def facts_of(task: str, group: pd.DataFrame) -> tuple[str, bool]:
     return metric, _truth(task, better)
 
 
-def _info(task: str, group: pd.DataFrame) -> TaskInfo:
+def task_info(task: str, group: pd.DataFrame) -> TaskInfo:
+    """Return what the rows of one task declare of it: `FACTS` that stand there, one value each, and its seeds."""
     metric, better = facts_of(task, group)
     extra = {name: _typed(task, group, name, default) for name, default in _OPTIONAL.items()}
     count = group["seed"].nunique()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from graphnetz._core.paths import slug, write_file
 from graphnetz.records import Section, Table
 from graphnetz.records.analysis import Place
 from graphnetz.records.board import Board, BoardRow
+from graphnetz.records.findings import Finding
+from graphnetz.report.field import findings_pages
 from graphnetz.report.files import files_of, link_files
 from graphnetz.report.page import render_page, render_task
 from graphnetz.report.pagecharts import task_cards
@@ -25,7 +27,10 @@ MOST_PLACES = 400
 """Places that the first page lists task by task; above, the pages of the tasks and ``leaderboard.csv`` do."""
 
 
-def write_site(report: BenchmarkReport, out: Path, *, checked: Mapping[tuple[str, str], str]) -> list[str]:
+def write_site(
+    report: BenchmarkReport, out: Path, *, checked: Mapping[tuple[str, str], str], findings: Sequence[Finding] = (),
+    notes: Mapping[str, Sequence[tuple[str, Table]]] | None = None,
+) -> list[str]:  # fmt: skip
     """Write the site of ``report`` and return the names of its files.
 
     Parameters
@@ -36,14 +41,19 @@ def write_site(report: BenchmarkReport, out: Path, *, checked: Mapping[tuple[str
         Its folder.
     checked
         ``checked[task, model]``: what is known of where the cells come from; else it was not verified.
+    findings
+        Sentences for a first page of their own; the board is then the second, ``board.html``.
+    notes
+        Further tables for the pages of tasks, with their headings.
     """
     analysis = report.analysis
+    board = "board.html" if findings else "index.html"
     pages = task_pages(analysis.scores.tasks)
     places: dict[str, list[Place]] = {}
     for place in analysis.places:
         places.setdefault(place.task, []).append(place)
     files = {
-        "index.html": render_page(build_page(report, pages=pages)),
+        board: render_page(replace(build_page(report, pages=pages), home="index.html" if findings else "")),
         "board.csv": board_csv(analysis.boards),
         "leaderboard.csv": _leaderboard_csv(analysis.places, checked),
         "places.csv": _places_csv(report),
@@ -52,11 +62,22 @@ def write_site(report: BenchmarkReport, out: Path, *, checked: Mapping[tuple[str
     for card in task_cards(analysis):
         title = card.row.task
         table = _task_table(places.get(title, []), checked)
-        files[pages[title]] = render_task(title, card, (("Places on this task", table),))
+        more = (("Places on this task", table), *(notes or {}).get(title, ()))
+        files[pages[title]] = render_task(title, card, more, home=board)
+    if findings:
+        files |= findings_pages(report, findings, pages)
     for name, text in files.items():
         write_file(out / name, text)
-    link_files(out, "index.html")
+    _forget_others(out, files)
+    link_files(out, board)
     return [name for _, names, _ in files_of(out) for name in names]
+
+
+def _forget_others(out: Path, files: Mapping[str, str]) -> None:
+    """Remove pages of an earlier site in the same folder: they would say something else than this one."""
+    for path in (*out.glob("tasks/[0-9]*.html"), *out.glob("evidence/[0-9]*.html"), *out.glob("evidence/[0-9]*.csv")):
+        if path.relative_to(out).as_posix() not in files:
+            path.unlink()
 
 
 def task_pages(tasks: tuple[str, ...]) -> dict[str, str]:

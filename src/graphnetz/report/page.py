@@ -103,7 +103,8 @@ class PageData:
     that may differ between two pages of the same cells.
 
     ``order`` are the columns of the heat table, best mean rank first; ``verdicts`` those about no single task;
-    ``pages[task]`` is where a task has a page of its own, ``boards`` are rows of models.
+    ``pages[task]`` is where a task has a page of its own, ``boards`` are rows of models, ``home`` the page
+    that leads here.
     """
 
     title: str
@@ -126,6 +127,7 @@ class PageData:
     cost: Markup | None = None
     reproduce: str = ""
     files: tuple[Group, ...] = ()
+    home: str = ""
 
 
 @no_collector()
@@ -143,9 +145,16 @@ def page_bytes(data: PageData, *, live: Mapping[str, Any] | None = None) -> byte
     return buffer.getvalue()
 
 
-def render_task(title: str, card: TaskCard, tables: Sequence[tuple[str, Table]] = ()) -> str:
-    """Return a page of one task alone."""
-    return _rendered("task.html", (), title=title, card=card, tables=tables)
+def render_task(
+    title: str, card: TaskCard, tables: Sequence[tuple[str, Table]] = (), *, home: str = "index.html"
+) -> str:
+    """Return a page of one task alone, which leads back to the page ``home``."""
+    return _rendered("task.html", (), title=title, card=card, tables=tables, home=home)
+
+
+def render_template(template: str, **values: Any) -> str:
+    """Return a page by the name of its template, with our style sheet and script."""
+    return _rendered(template, (), **values)
 
 
 def render_sections(title: str, sections: Sequence[Section]) -> str:

@@ -12,7 +12,7 @@ from graphnetz._core.paths import write_file
 from graphnetz.analysis import across_tasks, power, scores
 from graphnetz.analysis import ranking as ranks
 from graphnetz.analysis.analysis import Analysis, analyse
-from graphnetz.analysis.examples import example_reader
+from graphnetz.analysis.examples import Reader, example_reader
 from graphnetz.analysis.sequential import TaskDecisions
 from graphnetz.records import CellResult, ScoreTable, Section
 from graphnetz.records.analysis import AnalysisOptions, Comparison, Facts, Histories, Ranking
@@ -57,6 +57,8 @@ class BenchmarkReport:
         planned, Sections of other parts of the product, and where and how cells ran.
     examples_in
         Run folder whose ``examples/`` holds what cells predicted that do not hold it themselves.
+    examples_of
+        ``examples_of(task)`` looks the same up where cells come from several folders.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class BenchmarkReport:
     sections: Sequence[Section] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     examples_in: str | Path | None = None
+    examples_of: Reader | None = None
     _memo: dict[Any, Any] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
@@ -472,7 +475,7 @@ class BenchmarkReport:
             baselines=tuple(map(str, self.config.get("baselines", ()))),
             budgets=self.config.get("budgets", {}),
             rule=self.seed_rule,
-            examples=example_reader(self.results, self.task_info, self.examples_in),
+            examples=example_reader(self.results, self.task_info, self.examples_in or self.examples_of),
             references=references(self.provenance),
             pending=int(self.config.get("pending", 0)),
         )

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from graphnetz._core.errors import DataError, UsageError, unknown_name
+from graphnetz._core.readers import place
 from graphnetz._core.text import shorten
 from graphnetz.metrics import METRICS
 from graphnetz.report.from_scores import refuse_twice
@@ -53,7 +54,7 @@ _SPREAD = re.compile(
 )
 _COMMA = re.compile(r"(?<=\b0),(?=\d)|(?<=\d),(?=\d)(?!\d{3}\b)")
 """A decimal comma: 0,812 and 81,2; in 1,234 it may as well part thousands."""
-_NO_CELL = {"", "-", "–", "—", "nan", "none", "n/a", "oom"}
+_NO_CELL = {"", "-", "–", "—", "nan", "none", "n/a", "oom", "oot", "timeout", "failed", "error"}
 _PAIR = re.compile(rf",(?=\s*(?:{'|'.join(TOLD)})\s*=)")
 _CHART = re.compile(r".+ - .+__(MIN|MAX)")
 _OURS = ("task", "model", "seed", "score")
@@ -184,7 +185,13 @@ def _divided(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _told(data: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Give columns the titles that were told; those that stood there before make room."""
+    """Give columns the titles that were told; those that stood there before make room.
+
+    A score that is titled like a metric says which one it is.
+    """
+    measured = metric_of(columns.get("score", ""))
+    if measured and not {"metric"} & {*columns, *data.columns}:
+        data = data.assign(metric=measured)
     for role, title in columns.items():
         if title.startswith("="):
             data = data.assign(**{role: title[1:]})
@@ -282,7 +289,7 @@ def _summary(data: pd.DataFrame, name: str, notes: list[str]) -> pd.DataFrame | 
     if titles != ["score"]:
         role = "task" if "model" in data.columns else "model"
         kept = [column for column in _present(data, "metric", "greater_is_better", "n") if column in data.columns]
-        data = data.melt(id_vars=kept, value_vars=titles, var_name=role, value_name="score")
+        data = data.melt(id_vars=kept, value_vars=titles, var_name=role, value_name="score", ignore_index=False)
     written = _cells(data["score"])
     strange = data[~written.str.fullmatch(_SPREAD) & ~written.str.lower().isin(_NO_CELL)]
     if len(strange):
@@ -356,11 +363,12 @@ def _first_line(data: pd.DataFrame) -> str:
 def _melted(data: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Turn models, seeds or tasks that stand side by side into rows."""
     known = [column for column in data.columns if column in TOLD]
+    data = data.assign(**{c: _numbers(data, c) for c in data.columns if c not in known})
     values = [c for c in data.columns if c not in known and _numeric(data[c]) and not str(c).startswith("Unnamed:")]
     seeded = [c for c in values if _SEEDED.fullmatch(plain(c))]
     have = set(known)
     if len(seeded) > 1 and "seed" not in have and have & {"task", "model"}:
-        data = data.melt(id_vars=known, value_vars=seeded, var_name="seed", value_name="score")
+        data = data.melt(id_vars=known, value_vars=seeded, var_name="seed", value_name="score", ignore_index=False)
         numbers = [int(found[1]) for title in data["seed"] if (found := _SEEDED.fullmatch(plain(title)))]
         notes.append(f"A wide table: the columns {seeded[0]} to {seeded[-1]} are seeds.")
         return data.assign(seed=numbers)
@@ -377,8 +385,26 @@ def _melted(data: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         data = data.assign(seed=range(len(data)))
         known.append("seed")
     listed = ", ".join(shorten(str(title), 24) for title in values[:4]) + (", ..." if len(values) > 4 else "")
-    notes.append(f"A wide table: the columns {listed} are {role}s.")
-    return data.melt(id_vars=known, value_vars=values, var_name=role, value_name="score")
+    rest = [shorten(str(c), 24) for c in data.columns if c not in values and c not in known]
+    left = f" Not read, because they hold text: {', '.join(rest[:8])}." if rest else ""
+    notes.append(f"A wide table: the columns {listed} are {role}s.{left}")
+    return data.melt(id_vars=known, value_vars=values, var_name=role, value_name="score", ignore_index=False)
+
+
+def _numbers(data: pd.DataFrame, title: Any) -> pd.Series:
+    """Read a column in which most cells are numbers as numbers; a word there is a run without a score, or refused."""
+    column = data[title]
+    if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        return column
+    written = _cells(column).where(column.notna(), "")
+    values = pd.to_numeric(written, errors="coerce")
+    if not len(values) or values.notna().sum() < 0.5 * (written != "").sum() or not values.notna().any():
+        return column
+    wrong = (values.isna() & ~written.str.lower().isin(_NO_CELL)).to_numpy()
+    if wrong.any():
+        given, where = shorten(written.to_numpy()[wrong][0], 40), place(data, data.index[wrong][0], str(title))
+        raise DataError(f"{where} holds {given!r} among numbers. Give a number, or leave the cell empty.")
+    return values
 
 
 def _numeric(column: pd.Series) -> bool:

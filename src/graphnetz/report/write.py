@@ -11,8 +11,9 @@ import pandas as pd
 
 from graphnetz._core.collector import no_collector
 from graphnetz._core.paths import refuse_links, write_file
+from graphnetz.analysis.examples import looked_up
 from graphnetz.records import Section
-from graphnetz.records.kept import Kept, examples_file, pack_examples, read_examples
+from graphnetz.records.kept import Kept, examples_file, pack_examples
 from graphnetz.report import frames, integrity, latex
 from graphnetz.report.files import link_files
 from graphnetz.report.jsonio import dump, jsonable
@@ -61,7 +62,7 @@ def write_examples(report: BenchmarkReport, out: Path) -> None:
         if cell.predictions is not None:
             mine.setdefault(cell.task, []).append(Kept(cell.model, cell.seed, cell.predictions))
     for task in report.task_info:
-        kept = mine.get(task) or (read_examples(report.examples_in, task) if report.examples_in else [])
+        kept = mine.get(task) or looked_up(task, report.examples_in or report.examples_of)
         if kept:
             write_file(out / "examples" / examples_file(task), pack_examples(task, kept))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphnetz._core.errors import UsageError
-from graphnetz.selection.bank import FEATURE_SET, PerformanceBank
+from graphnetz.selection.bank import COLLECTION_SET, FEATURE_SET, PerformanceBank
 from graphnetz.selection.metafeatures import feature_names
 
 FOLDS = 10
@@ -40,7 +40,8 @@ def aslib(bank: PerformanceBank, task_type: str) -> dict[str, str]:
     graphs = list(dict.fromkeys(record.graph for record in records))
     names = list(dict.fromkeys(record.configuration.name for record in records))
     metric = records[0].metric.replace(" ", "_") or "score"
-    features = _apart(feature_names(FEATURE_SET))
+    many = any(bank.graphs[name].graphs > 1 for name in graphs)
+    features = _apart(feature_names(COLLECTION_SET if many else FEATURE_SET))
     runs: dict[tuple[str, str], list[Any]] = {}
     for record in records:
         runs.setdefault((record.graph, record.configuration.name), []).append(record)

@@ -19,20 +19,22 @@ from graphnetz._core.errors import DataError, UsageError
 from graphnetz._core.paths import write_file
 from graphnetz._core.readers import refuse_bomb
 from graphnetz.graphs.compressed import Graph, as_graph
+from graphnetz.selection.collection import Collection
 from graphnetz.selection.landmarks import LANDMARKS, landmarks
 from graphnetz.selection.metafeatures import feature_names, meta_features
 from graphnetz.selection.space import Configuration
 
 FloatArray = npt.NDArray[np.float64]
 
-BANK_SCHEMA = 2
-_READABLE = (1, 2)
-FEATURE_SET = "extended"
+BANK_SCHEMA = 3
+_READABLE = (1, 2, 3)
+FEATURE_SET, COLLECTION_SET = "extended", "collection"
+"""Meta-features of a graph, and of many graphs with a class each."""
 
 
 @dataclass(frozen=True, eq=False)
 class BankGraph:
-    """A known graph: its meta-features and where it comes from."""
+    """A known graph, or a known collection of graphs: its meta-features and where it comes from."""
 
     name: str
     features: FloatArray
@@ -50,8 +52,11 @@ class BankGraph:
     splits: Mapping[str, str] = field(default_factory=dict)
     """Digest of each split by task type and number, such as ``link_pred 0``."""
 
+    graphs: int = 1
+    """Of a collection the number of its graphs, whose nodes and edges are counted together."""
 
-def own_name(graph: Graph) -> str:
+
+def own_name(graph: Graph | Collection) -> str:
     """Return the name under which a bank files a graph of the user's own: its name and a digest of what it holds.
 
     Two files called ``edges.csv`` are then two graphs, and one graph under two file names differs in its name alone.
@@ -171,7 +176,7 @@ class PerformanceBank:
         name
             Name by which records refer to it; an earlier graph of that name is replaced.
         graph
-            Anything `graphnetz.graphs.read_graph` reads.
+            Anything `graphnetz.graphs.read_graph` reads, or a `graphnetz.selection.collection.Collection`.
         domain, origin
             Field it comes from, and its source.
         real
@@ -191,11 +196,12 @@ class PerformanceBank:
         >>> PerformanceBank().add_graph("triangle", np.array([[0, 1, 2], [1, 2, 0]])).nodes
         3
         """
-        one = as_graph(graph)
+        many = isinstance(graph, Collection)
+        one = graph if isinstance(graph, Collection) else as_graph(graph)
         marks = {task: landmarks(one, task) for task in task_types if task in LANDMARKS}
-        described = meta_features(one, FEATURE_SET)
         entry = BankGraph(
-            name, described, one.num_nodes, one.num_edges, domain, origin, real=real, landmarks=marks
+            name, meta_features(one, COLLECTION_SET if many else FEATURE_SET), one.num_nodes, one.num_edges, domain,
+            origin, real=real, landmarks=marks, graphs=graph.num_graphs if many else 1,
         )  # fmt: skip
         self.graphs[name] = entry
         return entry
@@ -312,21 +318,23 @@ class PerformanceBank:
             "schema": BANK_SCHEMA,
             "feature_names": list(feature_names(FEATURE_SET)),
             "graphs": [
-                [g.name, g.nodes, g.edges, g.domain, g.origin, g.real, g.licence, dict(g.splits)] for g in graphs
+                [g.name, g.nodes, g.edges, g.domain, g.origin, g.real, g.licence, dict(g.splits), g.graphs]
+                for g in graphs
             ],
+            "collection_names": list(feature_names(COLLECTION_SET)),
             "landmarks": {task: list(names) for task, names in LANDMARKS.items()},
             "configurations": [item.to_json() for item in configurations],
             "metrics": metrics,
             "records": [[r.task_type, r.metric] for r in records],
         }
-        width = len(header["feature_names"])  # type: ignore[arg-type]
         buffer = io.BytesIO()
         marks = {f"landmarks_{task}": _marks(graphs, task) for task in LANDMARKS}
         np.savez_compressed(
             buffer,
             **marks,  # type: ignore[arg-type]
             header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-            features=np.array([g.features for g in graphs], dtype=np.float64).reshape(len(graphs), width),
+            features=_rows(graphs, FEATURE_SET),
+            collections=_rows(graphs, COLLECTION_SET),
             index=np.array([[row[r.graph], column[r.configuration], r.seed] for r in records], dtype=np.int64).reshape(
                 -1, 3
             ),
@@ -355,7 +363,7 @@ class PerformanceBank:
         --------
         >>> from graphnetz.selection import PerformanceBank
         >>> PerformanceBank.load().task_types
-        ('link_pred', 'node_cls')
+        ('graph_cls', 'link_pred', 'node_cls')
         """
         if path is None:
             shipped = resources.files("graphnetz.selection") / "shipped" / "bank.npz"
@@ -375,11 +383,21 @@ def _mean_table(where: npt.NDArray[np.int64], values: FloatArray, shape: tuple[i
     return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
 
 
+def _rows(graphs: Sequence[BankGraph], feature_set: str) -> FloatArray:
+    """Meta-features of the graphs, or of the collections, among the entries."""
+    rows = [g.features for g in graphs if (g.graphs > 1) == (feature_set == COLLECTION_SET)]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(feature_names(feature_set)))
+
+
 def _marks(graphs: Sequence[BankGraph], task_type: str) -> npt.NDArray[np.float32]:
     """One row of landmarks per graph, NaN where a graph does not serve the task."""
     missing = np.full(len(LANDMARKS[task_type]), np.nan)
     rows = [graph.landmarks.get(task_type, missing) for graph in graphs]
     return np.array(rows, dtype=np.float32).reshape(len(graphs), len(missing))
+
+
+_LATER: tuple[Any, ...] = (False, "", {}, 1)
+"""What the graphs of older files do not say: found or made, licence, splits, number of graphs."""
 
 
 def _parse(content: bytes, name: str) -> PerformanceBank:
@@ -388,20 +406,34 @@ def _parse(content: bytes, name: str) -> PerformanceBank:
             header = json.loads(data["header"].tobytes())
             arrays = {key: data[key] for key in ("features", "index", "values", "metrics")}
             marks = {task: data[f"landmarks_{task}"] for task in header.get("landmarks", {})}
+            many = data["collections"] if "collections" in data else np.zeros((0, 0))
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise DataError(f"{name!r} is not a performance bank ({error}). Give a file written by save().") from error
     if header.get("schema") not in _READABLE:
         raise DataError(f"{name!r} has the bank schema {header.get('schema')}, this version reads {BANK_SCHEMA}.")
     if tuple(header["feature_names"]) != feature_names(FEATURE_SET):
         raise DataError(f"{name!r} was written with other meta-features. Collect it again with this version.")
+    if tuple(header.get("collection_names", feature_names(COLLECTION_SET))) != feature_names(COLLECTION_SET):
+        raise DataError(f"{name!r} was written with other meta-features of collections. Collect it again.")
     bank = PerformanceBank()
+    single, several = iter(arrays["features"]), iter(many)
     same = {task: held for task, held in marks.items() if tuple(header["landmarks"][task]) == LANDMARKS.get(task)}
-    for i, (graph, nodes, edges, *more) in enumerate(header["graphs"]):
-        domain, origin, real, licence, splits = (*more, False, "", {})[:5]
+    for i, (title, nodes, edges, domain, origin, *more) in enumerate(header["graphs"]):
+        real, licence, splits, count = (*more, *_LATER[len(more) :])
         found = {task: held[i].astype(np.float64) for task, held in same.items() if np.isfinite(held[i]).any()}
-        row = arrays["features"][i].astype(np.float64)
-        bank.graphs[graph] = BankGraph(
-            graph, row, int(nodes), int(edges), domain, origin, bool(real), licence, found, splits
+        row = next(several if int(count) > 1 else single).astype(np.float64)
+        bank.graphs[title] = BankGraph(
+            title,
+            row,
+            int(nodes),
+            int(edges),
+            domain,
+            origin,
+            bool(real),
+            str(licence),
+            found,
+            dict(splits),
+            int(count),
         )
     names = list(bank.graphs)
     configurations = [Configuration.from_json(item) for item in header["configurations"]]

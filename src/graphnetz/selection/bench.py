@@ -101,6 +101,8 @@ def _bank_beds(bank: PerformanceBank) -> Beds:
     sides, families = {}, {}
     for task in bank.task_types:
         table = bank.matrix(task)
+        if any(bank.graphs[name].graphs > 1 for name in table.graphs):
+            continue  # collections are described by other features, and few
         domains = np.array([bank.graphs[name].domain for name in table.graphs])
         M = np.nan_to_num(table.M)
         sides[task] = (table.P, M, [item.name for item in table.configurations])

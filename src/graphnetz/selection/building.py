@@ -28,17 +28,30 @@ def engine_model(configuration: Configuration) -> Any:
     """Return the registered model of a configuration as a `ModelSpec` with its settings."""
     from graphnetz.models import MODELS
 
-    method = configuration.method
-    spec = MODELS[_CLASSES.get(method, method)]
+    method, given = configuration.method, dict(configuration.settings)
+    summed = given.pop("pool", "mean") == "sum"  # GIN as registered sums the nodes of a graph, as published
+    spec = MODELS[method if summed else _CLASSES.get(method, method)]
     settings = {}
-    for key, value in configuration.settings:
+    for key, value in given.items():
         names = _RENAMED.get(key, {})
         settings[names.get(method, names.get("*", key))] = value
     return spec.with_kwargs(settings)
 
 
-def build_model(configuration: Configuration, in_channels: int, out_channels: int) -> Any:
-    """Build the model: a class of PyTorch Geometric where there is one, else the registered model."""
+def build_model(
+    configuration: Configuration, in_channels: int, out_channels: int, *, task_type: str = "node_cls",
+    vocabulary: tuple[int, ...] = (),
+) -> Any:  # fmt: skip
+    """Build the model: a class of PyTorch Geometric where there is one, else the registered model.
+
+    Of graph classification it is what the engine trains: a network with its pooling and last layer, behind an embedding
+    of features that are categories with ``vocabulary`` values.
+    """
+    if task_type == "graph_cls":
+        from graphnetz.tasktypes import Dims
+
+        dims = Dims(in_channels, out_channels, vocabulary=vocabulary)
+        return engine_model(configuration).build(task_type, dims, 32)
     if configuration.method in _CLASSES:
         from torch_geometric.nn import models
 
@@ -56,11 +69,17 @@ def build_model(configuration: Configuration, in_channels: int, out_channels: in
     return spec.cls(in_channels, 32, out_channels, **spec.kwargs)
 
 
-def model_code(configuration: Configuration, in_channels: int, out_channels: int, *, learn_for: int = 0) -> str:
+def model_code(
+    configuration: Configuration, in_channels: int, out_channels: int, *, learn_for: int = 0,
+    task_type: str = "node_cls", vocabulary: tuple[int, ...] = (),
+) -> str:  # fmt: skip
     """Python source that builds the model of `build_model`.
 
     With ``learn_for`` nodes it also makes the learned vectors that stand in for missing node features.
     """
+    if task_type == "graph_cls":
+        categories = f", vocabulary={vocabulary!r}" if vocabulary else ""
+        return _registered(configuration, in_channels, out_channels, ', task_type="graph_cls"' + categories)
     code = _model_code(configuration, in_channels, out_channels)
     if not learn_for or configuration.method in WITHOUT_FEATURES:
         return code
@@ -76,12 +95,17 @@ def _model_code(configuration: Configuration, in_channels: int, out_channels: in
         name = configuration.method
         arguments = ", ".join(f"{k}={v!r}" for k, v in _arguments(configuration, in_channels, out_channels).items())
         return f"from torch_geometric.nn.models import {name}\n\nmodel = {name}({arguments})\n"
+    return _registered(configuration, in_channels, out_channels)
+
+
+def _registered(configuration: Configuration, in_channels: int, out_channels: int, more: str = "") -> str:
     settings = ", ".join(f"({key!r}, {value!r})" for key, value in configuration.settings)
     settings = f"({settings},)" if settings else "()"
     return (
         "from graphnetz.selection.building import build_model\n"
         "from graphnetz.selection.space import Configuration\n\n"
-        f"model = build_model(Configuration({configuration.method!r}, {settings}), {in_channels}, {out_channels})\n"
+        f"chosen = Configuration({configuration.method!r}, {settings})\n"
+        f"model = build_model(chosen, {in_channels}, {out_channels}{more})\n"
     )
 
 

@@ -16,9 +16,10 @@ from graphnetz.records import Cell, CellResult, Task
 from graphnetz.records.task import ExampleNames
 from graphnetz.selection.bank import PerformanceBank, PerformanceRecord
 from graphnetz.selection.building import engine_model
-from graphnetz.selection.plan import GraphSpec, Measurement, Spec
+from graphnetz.selection.collection import Collection
+from graphnetz.selection.plan import CollectionSpec, GraphSpec, Measurement, Spec
 from graphnetz.selection.space import Configuration
-from graphnetz.selection.splits import stored_split
+from graphnetz.selection.splits import graph_split, stored_split
 
 PROTOCOL = {
     "optimiser": "adam", "lr": 1e-2, "hidden_channels": 32, "selection": "best_val", "patience": 30, "eval_every": 5,
@@ -26,19 +27,31 @@ PROTOCOL = {
 """How every encoder of the bank is trained, for at most `EPOCHS` epochs."""
 
 EPOCHS = 300
+GRAPH_EPOCHS, GRAPH_BATCH = 60, 32
+"""Epochs of graph classification, and graphs in a step of training: an epoch has many steps."""
+
 _CHUNK = 10
 _WARM: set[str] = set()
 """Models that this process has run."""
 
 
 def measured_task(
-    graph: Graph, task_type: str, *, splits: Path | None = None, epochs: int = EPOCHS, recipe: str = ""
+    graph: Graph | Collection,
+    task_type: str,
+    *,
+    splits: Path | None = None,
+    epochs: int | None = None,
+    recipe: str = "",
 ) -> Task:
     """Return a graph as a task with the splits of the bank, one per seed; ``recipe`` as in `stored_split`.
 
     A node without features gets a number, for which encoders learn a vector (as in GLEMOS, Park et
-    al., 2023).
+    al., 2023). A collection of graphs is given as it is; the engine describes nodes without features by degrees.
     """
+    if isinstance(graph, Collection):
+        return _graphs_task(graph, task_type, epochs or GRAPH_EPOCHS)
+    if task_type == "graph_cls":
+        raise UsageError("Graph classification asks for many graphs with a class each, not one graph.")
     if task_type == "node_cls" and graph.labels is None:
         raise UsageError("Node classification needs labels. Give a PyG Data with y, or as_graph(..., labels=...).")
 
@@ -48,7 +61,32 @@ def measured_task(
 
     name = f"{graph.name} {task_type}"
     names = ExampleNames(graph.node_names, graph.class_names if task_type == "node_cls" else ())
-    return Task(name, task_type, load, epochs, replication="resplit", graph=graph.name, names=names)
+    return Task(name, task_type, load, epochs or EPOCHS, replication="resplit", graph=graph.name, names=names)
+
+
+def _graphs_task(held: Collection, task_type: str, epochs: int) -> Task:
+    from graphnetz.records import GraphList
+
+    if task_type != "graph_cls":
+        raise UsageError(f"Many graphs with a class each are for graph_cls, not {task_type}.")
+    graphs = [_classed(graph, label) for graph, label in zip(held.graphs, held.labels.tolist(), strict=True)]
+
+    def load(root: str | None = None, *, seed: int = 0) -> Any:  # noqa: ARG001 - loaders take the data folder
+        return GraphList(graphs, splits=graph_split(held.labels, seed))
+
+    return Task(
+        f"{held.name} {task_type}", task_type, load, epochs, protocol={"batch_size": GRAPH_BATCH},
+        replication="resplit", graph=held.name, names=ExampleNames(classes=held.class_names),
+    )  # fmt: skip
+
+
+def _classed(graph: Any, label: int) -> Any:
+    """The graph with its class numbered from 0, and nothing that names it."""
+    import torch
+
+    out = graph.clone()
+    out.y = torch.tensor([label])
+    return out
 
 
 def _data(graph: Graph, task_type: str, split: dict[str, Any], *, scale: bool = True) -> Any:
@@ -96,7 +134,7 @@ class Effort:
     workers: int | None = None
     backend: str = "local"
     timeout: float | None = None
-    epochs: int = EPOCHS
+    epochs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -189,8 +227,10 @@ def _measure(chunk: Sequence[Measurement], folder: Path, bank: PerformanceBank, 
     for spec, graph in made.items():
         if spec.name not in bank.graphs:
             found = not isinstance(spec, GraphSpec)
-            marked = sorted({item.task_type for item in chunk if item.graph == spec}) if found else []
-            origin = spec.family if found else f"{spec.family}, seed {spec.seed}"
+            found = found and not (isinstance(spec, CollectionSpec) and spec.simulated)
+            marks = found or isinstance(spec, CollectionSpec)
+            marked = sorted({item.task_type for item in chunk if item.graph == spec}) if marks else []
+            origin = f"{spec.family}, seed {spec.seed}" if isinstance(spec, GraphSpec) else spec.family
             bank.add_graph(spec.name, graph, domain=spec.family, origin=origin, real=found, task_types=marked)
     for result in results:
         if result.ok and np.isfinite(result.value):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from graphnetz._core.errors import DataError, UsageError, unknown_name
 from graphnetz.graphs.compressed import Graph, as_graph
 from graphnetz.graphs.folder import GraphFolder, is_folder
+from graphnetz.selection.collection import Collection, read_collection
 
 
 def example_graph() -> Graph:
@@ -104,12 +106,17 @@ class Source:
     features: Path | None = None
     root: str = "data/benchmark"
 
-    def read(self) -> Graph | GraphFolder:
-        """Return the graph.
+    def read(self, task_type: str = "") -> Graph | GraphFolder | Collection:
+        """Return the graph, or for graph classification the graphs.
+
+        Parameters
+        ----------
+        task_type
+            What is to be predicted.
 
         Returns
         -------
-        Graph
+        Graph or Collection
             With classes and features where there are any; a graph folder is opened and not loaded.
 
         Examples
@@ -117,6 +124,8 @@ class Source:
         >>> Source().read().num_nodes
         400
         """
+        if task_type == "graph_cls":
+            return read_collection(self.name, root=self.root, **self._tables())
         given = [option for option, value in self._beside().items() if value is not None]
         if given and (self.name is None or self._is_dataset):
             what = "a dataset has its own" if self.name else "give a file of edges as well"
@@ -131,8 +140,13 @@ class Source:
             return GraphFolder.open(self.name)
         return read_labelled(self.name, self.labels, label_column=self.label_column, features=self.features)
 
-    def to_code(self) -> str:
+    def to_code(self, task_type: str = "") -> str:
         """Return the Python expression that reads it, with its import.
+
+        Parameters
+        ----------
+        task_type
+            What is to be predicted.
 
         Returns
         -------
@@ -145,6 +159,11 @@ class Source:
         from graphnetz.selection.example import read_labelled
         graph = read_labelled('mine.csv')
         """
+        if task_type == "graph_cls":
+            call, more = "read_collection", [f"{key}={value!r}" for key, value in self._tables().items() if value]
+            more += [f"root={self.root!r}"] if self.root != "data/benchmark" else []
+            listed = ", ".join([*([repr(self.name)] if self.name else []), *more])
+            return f"from graphnetz.selection.collection import {call}\ngraph = {call}({listed})"
         call, arguments = "example_graph", []
         if self.name is not None:
             call, arguments = ("named_graph" if self._is_dataset else "read_labelled"), [repr(self.name)]
@@ -162,6 +181,14 @@ class Source:
             and not Path(self.name).exists()
             and (Path(self.name).suffix == "" or self.name in CARDS)
         )
+
+    def _tables(self) -> dict[str, Any]:
+        """What stands beside a table of many graphs; nothing else can have it."""
+        found = {key: None if value is None else str(value) for key, value in self._beside().items()}
+        given = [option for option, value in found.items() if value is not None]
+        if given and (self.name is None or not Path(self.name).is_file()):
+            raise UsageError(f"--{given[0].replace('_', '-')} describes the graphs of a table with a column 'graph'.")
+        return found
 
     def _beside(self) -> dict[str, Path | str | None]:
         return {"labels": self.labels, "label_column": self.label_column, "features": self.features}

@@ -14,12 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from graphnetz._core.errors import unknown_name
+from graphnetz._core.errors import UsageError, unknown_name
 from graphnetz._core.rng import generator
 from graphnetz.graphs import counts
 from graphnetz.graphs.compressed import Graph, as_graph
 from graphnetz.graphs.some_counts import components, kept_rows, nodes_around
 from graphnetz.selection.attributes import homophily
+from graphnetz.selection.collection import Collection
+from graphnetz.selection.collection_landmarks import COLLECTION_LANDMARKS, collection_landmarks
 from graphnetz.selection.splits import bounds, stored_split
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,6 +44,7 @@ LANDMARKS = {
             *_SHAPE,
         ),
     ),
+    "graph_cls": COLLECTION_LANDMARKS,
 }
 """Names of the landmarks by task type; the last eight describe size and shape."""
 
@@ -53,13 +56,16 @@ _FEATURES = 64
 _PAIRS = 4000
 
 
-def landmarks(graph: Graph, task_type: str, *, splits: int = 3, most_edges: int = MOST_EDGES) -> FloatArray:
+def landmarks(
+    graph: Graph | Collection, task_type: str, *, splits: int = 3, most_edges: int = MOST_EDGES
+) -> FloatArray:
     """Return the landmarks of a graph, means over splits.
 
     Parameters
     ----------
     graph
-        Simple and undirected; node classification needs labels (-1 where a node has none).
+        Simple and undirected; node classification needs labels (-1 where a node has none). Graph classification takes
+        a `graphnetz.selection.collection.Collection` instead.
     task_type
         A key of `LANDMARKS`.
     splits
@@ -82,6 +88,10 @@ def landmarks(graph: Graph, task_type: str, *, splits: int = 3, most_edges: int 
     """
     if task_type not in LANDMARKS:
         raise unknown_name("task type with landmarks", task_type, LANDMARKS)
+    if task_type == "graph_cls":
+        return collection_landmarks(graph, splits=splits)
+    if isinstance(graph, Collection):
+        raise UsageError(f"Many graphs with a class each are for graph_cls, not {task_type}.")
     one = _link_landmarks if task_type == "link_pred" else _node_landmarks
     if task_type == "link_pred" and graph.num_edges > most_edges:
         return _of_large(graph, most_edges)

@@ -19,6 +19,8 @@ from graphnetz.graphs import counts
 from graphnetz.graphs.compressed import Graph, as_graph
 from graphnetz.graphs.counts import ORBITS
 from graphnetz.selection import attributes
+from graphnetz.selection.collection import Collection
+from graphnetz.selection.collection_features import COLLECTION_NAMES, collection_features
 from graphnetz.selection.statistics63 import STATISTICS, statistics63
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,7 +31,7 @@ class Extractor:
     """A function of a `Graph`. Without ``names`` it returns a distribution, else one value per name."""
 
     name: str
-    compute: Callable[[Graph], Any]
+    compute: Callable[[Any], Any]
     names: tuple[str, ...] = ()
 
     @property
@@ -39,7 +41,7 @@ class Extractor:
             return self.names
         return tuple(f"{self.name}_{statistic}" for statistic in STATISTICS)
 
-    def __call__(self, graph: Graph) -> FloatArray:
+    def __call__(self, graph: Graph | Collection) -> FloatArray:
         """Return the features of ``graph``, in the order of `columns`."""
         raw = self.compute(graph)
         if not self.names:
@@ -127,11 +129,11 @@ def meta_features(graph: Any, set: str | Iterable[str] = "regular") -> FloatArra
     Parameters
     ----------
     graph
-        Anything `as_graph` reads.
+        Anything `as_graph` reads; for ``"collection"`` a `graphnetz.selection.collection.Collection`.
     set
         ``"regular"`` (318), ``"graphlets"`` (756), ``"compact"`` (58), ``"reg+graphlets"`` (1074),
-        ``"extended"`` (labels and node features too; NaN where the graph has none), the name of an
-        extractor, or several of these joined by ``+`` or given as a sequence.
+        ``"extended"`` (labels and node features too; NaN where the graph has none), ``"collection"`` (of many graphs
+        with a class each), the name of an extractor, or several of these joined by ``+`` or given as a sequence.
 
     Returns
     -------
@@ -145,8 +147,11 @@ def meta_features(graph: Any, set: str | Iterable[str] = "regular") -> FloatArra
     >>> meta_features(np.array([[0, 1, 2], [1, 2, 0]]), "compact")[:2].tolist()
     [3.0, 3.0]
     """
-    one = as_graph(graph)
-    return np.concatenate([EXTRACTORS[member](one) for member in _members(set)])
+    members = _members(set)
+    if isinstance(graph, Collection) and members != ("collection",):
+        raise UsageError("Many graphs with a class each are described by the set 'collection' alone.")
+    one = graph if isinstance(graph, Collection) else as_graph(graph)
+    return np.concatenate([EXTRACTORS[member](one) for member in members])
 
 
 def _members(set_: str | Iterable[str]) -> tuple[str, ...]:
@@ -271,6 +276,7 @@ def _mean_positive(values: npt.NDArray[np.int64]) -> float:
 
 EXTRACTORS.add("labels", Extractor("labels", attributes.label_features, attributes.LABEL_NAMES))
 EXTRACTORS.add("features", Extractor("features", attributes.node_feature_features, attributes.FEATURE_NAMES))
+EXTRACTORS.add("collection", Extractor("collection", collection_features, COLLECTION_NAMES))
 
 _REGULAR = ("density", "assortativity", "degree", "core", "pagerank", "wedges", "triangles")
 _GRAPHLETS = tuple(f"orbit_{name}" for name in ORBITS)

@@ -19,9 +19,10 @@ from graphnetz.graphs import as_graph
 from graphnetz.graphs.compressed import Graph
 from graphnetz.selection import carried  # noqa: F401 - registers the real graphs
 from graphnetz.selection.bank import PerformanceBank, own_name
+from graphnetz.selection.collection import Collection, read_collection
 from graphnetz.selection.example import read_labelled
+from graphnetz.selection.space import BANK_TASKS, Configuration, core_space
 from graphnetz.selection.space import TASK_TYPES as TASKS
-from graphnetz.selection.space import Configuration, core_space
 from graphnetz.selection.synthetic import make
 
 SIZES = (500, 850, 1200, 3100)
@@ -109,7 +110,56 @@ class CardSpec:
         return as_graph(data.edge_index.T.numpy(), int(data.num_nodes), features=features, name=self.name)
 
 
-Spec = GraphSpec | FileSpec | CardSpec
+@dataclass(frozen=True)
+class CollectionSpec:
+    """Many graphs with a class each: a dataset of the catalogue, a folder in TU layout, a ``.pt`` file or a table."""
+
+    source: str
+    labels: Path | None = None
+    root: str = "data/benchmark"
+    seed: int = 0
+    labelled: bool = False
+    recipe: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        """Name of the dataset; of one's own data a digest of what they hold as well."""
+        return self.source if self._listed else own_name(self._held)
+
+    @property
+    def family(self) -> str:
+        """Category of the catalogue, or ``own``."""
+        return CARDS[self.source].category if self._listed else "own"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is generated."""
+        return self._listed and CARDS[self.source].simulated
+
+    def build(self) -> Collection:
+        """Read the graphs."""
+        return replace(self._held, name=self.name)
+
+    @property
+    def _listed(self) -> bool:
+        return self.source in CARDS and not Path(self.source).exists()
+
+    @cached_property
+    def _held(self) -> Collection:
+        return read_collection(self.source, labels=self.labels, root=self.root)
+
+
+Spec = GraphSpec | FileSpec | CardSpec | CollectionSpec
+COLLECTIONS = ("digits_superpixels", "csl", "algo_connected", "algo_bipartite", "algo_eulerian", "algo_clique_number")
+"""Collections that any machine can make, for ``select collect --task graph_cls``."""
+
+
+def own_collections(files: Sequence[Path], labels: Sequence[Path] = ()) -> tuple[CollectionSpec, ...]:
+    """Collections of one's own; tables want their classes in the same order."""
+    if labels and len(labels) != len(files):
+        raise UsageError(f"There are {len(files)} --graph and {len(labels)} --labels. Give one of each per collection.")
+    tables = map(CollectionSpec, map(str, files), labels) if labels else map(CollectionSpec, map(str, files))
+    return tuple(tables)
 
 
 def carried_graphs() -> tuple[CardSpec, ...]:
@@ -145,7 +195,8 @@ def _tables() -> dict[str, Any]:
     """The tables of the shipped bank.
 
     ``variants``: families with their parameters; ``large``: number of the variant and nodes, three per
-    round, two of three with classes; ``carried``: real graphs; ``space``: methods with their settings.
+    round, two of three with classes; ``carried``: real graphs; ``space``: methods with their settings;
+    ``graph_space``: the same for graph classification.
     """
     text = (resources.files("graphnetz.selection") / "shipped" / "plan.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
@@ -173,7 +224,7 @@ def bank_space(task_type: str) -> tuple[Configuration, ...]:
     """The configurations of the shipped bank: a spread over the table, and baselines without edges or features."""
     made = (
         Configuration.from_json({"method": method, "settings": row.items()})
-        for method, rows in _tables()["space"] for row in rows
+        for method, rows in _tables()["graph_space" if task_type == "graph_cls" else "space"] for row in rows
     )  # fmt: skip
     return tuple(item for item in made if item.serves(task_type))
 
@@ -203,15 +254,21 @@ def bank_plan(
     """The plan of the shipped bank: graph after graph, each with all its configurations for every task."""
     for spec in graphs if graphs is not None else bank_graphs():
         for task_type in task_types:
-            if task_type != "node_cls" or spec.labelled:
+            if _serves(spec, task_type):
                 yield from collection_plan(task_type, graphs=(spec,), configurations=bank_space(task_type), bank=bank)
+
+
+def _serves(spec: Spec, task_type: str) -> bool:
+    if isinstance(spec, CollectionSpec):
+        return task_type == "graph_cls"
+    return task_type == "link_pred" or (task_type == "node_cls" and spec.labelled)
 
 
 def chosen_plan(
     bank: PerformanceBank,
     *,
     task_types: Sequence[str] = TASKS,
-    files: Sequence[FileSpec] = (),
+    files: Sequence[Spec] = (),
     graphs: int | None = None,
     propose: int | None = None,
 ) -> list[Measurement]:
@@ -220,16 +277,18 @@ def chosen_plan(
     Parameters
     ----------
     files
-        Graphs of the user's own to measure instead of the built-in ones.
+        Graphs, or collections of graphs, of the user's own to measure instead of the built-in ones.
     graphs
         Only the first of the built-in graphs.
     propose
         Only this many pairs, the most informative ones of each task type by `propose_next`.
     """
     for task_type in task_types:
-        if task_type not in TASKS:
-            raise unknown_name("task type of the bank", task_type, TASKS)
-    specs: tuple[Spec, ...] = tuple(files) or bank_graphs()[:graphs]
+        if task_type not in BANK_TASKS:
+            raise unknown_name("task type of the bank", task_type, BANK_TASKS)
+    single: tuple[Spec, ...] = bank_graphs()[:graphs] if {*task_types} & {*TASKS} else ()
+    several = tuple(map(CollectionSpec, COLLECTIONS))[:graphs] if "graph_cls" in task_types else ()
+    specs = tuple(files) or (*single, *several)
     if propose is None:
         return list(bank_plan(bank, task_types=task_types, graphs=specs))
     by_name = {spec.name: spec for spec in specs}

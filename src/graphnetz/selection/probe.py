@@ -222,9 +222,9 @@ def probe(
     """
     begin = time.perf_counter()  # importing torch is part of the time that a user waits
     from graphnetz.selection.building import engine_model
-    from graphnetz.selection.collect import EPOCHS, PROTOCOL, measured_task
+    from graphnetz.selection.collect import PROTOCOL, measured_task
 
-    task = measured_task(recommendation.graph, recommendation.task_type, epochs=epochs or EPOCHS)
+    task = measured_task(recommendation.graph, recommendation.task_type, epochs=epochs)
     candidates = {choice.name: engine_model(choice.configuration) for choice in recommendation.choices}
     expected = {choice.name: choice.seconds for choice in recommendation.choices}
     return _Track(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from graphnetz._core.errors import UsageError
 from graphnetz.graphs.compressed import Graph
 from graphnetz.selection.bank import PerformanceBank
+from graphnetz.selection.collection import Collection
 from graphnetz.selection.forecast import Familiarity, Forecast
 from graphnetz.selection.landmarks import LANDMARKS, landmarks
 from graphnetz.selection.selectors.base import complete
@@ -34,7 +35,7 @@ LEAST_EDGES = 20
 _AGREED, _NEAR = 0.85, 0.95
 """Shares of the known graphs whose disagreement, and whose distance, give no warning."""
 
-_REASONS = ("Different ways of comparing this graph with known ones disagree", "This graph is far from all known ones")
+_REASONS = ("Different ways of comparing this {} with known ones disagree", "This {} is far from all known ones")
 
 _SHAPE = 8
 """Landmarks of size and shape, the last ones; those before say what simple methods reach."""
@@ -144,9 +145,9 @@ class Basis:
     notes: tuple[str, ...] = ()
 
 
-def advice_for(bank: PerformanceBank, graph: Graph, task_type: str, *, level: float = 0.9) -> Basis | None:
+def advice_for(bank: PerformanceBank, graph: Graph | Collection, task_type: str, *, level: float = 0.9) -> Basis | None:
     """Advice from the real graphs of a bank; None where it knows too few, or the graph cannot have landmarks."""
-    if task_type not in LANDMARKS or (task_type == "node_cls" and graph.labels is None):
+    if task_type not in LANDMARKS or (task_type != "link_pred" and graph.labels is None):
         return None
     if graph.num_edges < LEAST_EDGES:
         return None
@@ -157,10 +158,11 @@ def advice_for(bank: PerformanceBank, graph: Graph, task_type: str, *, level: fl
     found = fitted.advise(landmarks(graph, task_type))
     warning = ""
     if found.unfamiliar:
+        what = "collection" if task_type == "graph_cls" else "graph"
         warning = (
-            f"{_REASONS[found.distance > fitted.doubt.far]}: the first choice is expected {found.regret:.3f} below the "
-            f"best, against {fitted.doubt.mean:.3f} on average. The nearest known graph is {found.distance:.1f} times "
-            "as far as real graphs of other fields usually are. Measure with --probe."
+            f"{_REASONS[found.distance > fitted.doubt.far].format(what)}: the first choice is expected "
+            f"{found.regret:.3f} below the best, against {fitted.doubt.mean:.3f} on average. The nearest known {what} "
+            f"is {found.distance:.1f} times as far as real {what}s of other fields usually are. Measure with --probe."
         )
     near = Familiarity(found.nearest, found.percentile, 0.0, warning)
     shortfall = fitted.expected_shortfall(found.mean)
@@ -171,18 +173,25 @@ def advice_for(bank: PerformanceBank, graph: Graph, task_type: str, *, level: fl
     )  # fmt: skip
 
 
-def _too_small(bank: PerformanceBank, known: Known, graph: Graph) -> tuple[str, ...]:
+def _too_small(bank: PerformanceBank, known: Known, graph: Graph | Collection) -> tuple[str, ...]:
     """Say where a graph has fewer examples than any known one: intervals do not hold the luck of a tiny test part."""
-    links = known.task_type == "link_pred"
-    least = min(bank.graphs[name].edges if links else bank.graphs[name].nodes for name in known.graphs)
-    own = graph.num_edges if links or graph.labels is None else int((graph.labels >= 0).sum())
+    key, things = _COUNTED[known.task_type]
+    least = min(getattr(bank.graphs[name], key) for name in known.graphs)
+    labels = graph.labels
+    own = graph.num_edges if key == "edges" or labels is None else int((labels >= 0).sum())
     if own >= least:
         return ()
-    things = "edges" if links else "nodes with a class"
+    kind = "collections" if key == "graphs" else "graphs"
     return (
-        f"It has {own} {things}, the known graphs at least {least}: a fifth of so few to test on scatters more than "
+        f"It has {own} {things}, the known {kind} at least {least}: a fifth of so few to test on scatters more than "
         "the intervals say.",
     )
+
+
+_COUNTED = {
+    "link_pred": ("edges", "edges"), "node_cls": ("nodes", "nodes with a class"), "graph_cls": ("graphs", "graphs"),
+}  # fmt: skip
+"""What the examples of a task are, in a bank and in words."""
 
 
 def complementary(mean: FloatArray, errors: FloatArray, weights: FloatArray, top: int = 3) -> npt.NDArray[np.int64]:
@@ -267,7 +276,7 @@ def average_order(known: Known) -> npt.NDArray[np.int64]:
 
 def _relative(M: FloatArray, task_type: str) -> FloatArray:
     """What each simple method reaches below the best of them, and everything that is no score."""
-    scores = 10 if task_type == "link_pred" else 8
+    scores = 10 if task_type == "link_pred" else 8  # nodes and graphs
     best = M[:, :scores].max(axis=1, keepdims=True)
     return np.column_stack([M[:, :scores] - best, best, M[:, scores:]])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from graphnetz.graphs.compressed import Graph, as_graph
 from graphnetz.graphs.folder import GraphFolder, is_folder
 from graphnetz.records import Section, Table, Task
 from graphnetz.selection import building
-from graphnetz.selection.bank import FEATURE_SET, Matrix, PerformanceBank
+from graphnetz.selection.bank import COLLECTION_SET, FEATURE_SET, Matrix, PerformanceBank
+from graphnetz.selection.collection import Collection, as_collection, read_collection
 from graphnetz.selection.example import Source
 from graphnetz.selection.folders import SAMPLES, FolderCounts
 from graphnetz.selection.forecast import Familiarity, distances, expected_cost, familiarity, forecast, ranked
@@ -74,7 +76,7 @@ class Recommendation:
     Attributes
     ----------
     graph
-        The new graph.
+        The new graph, or the new collection of graphs.
     task_type, metric
         What is predicted, and the metric of the scores.
     choices
@@ -102,7 +104,7 @@ class Recommendation:
     (3, True)
     """
 
-    graph: Graph
+    graph: Graph | Collection
     task_type: str
     metric: str
     choices: tuple[Choice, ...]
@@ -153,7 +155,7 @@ class Recommendation:
         True
         """
         widths = self._channels(in_channels, out_channels)
-        return building.build_model(self._choice(position).configuration, *widths)
+        return building.build_model(self._choice(position).configuration, *widths, **self._kind())
 
     def to_code(self, position: int = 0, *, in_channels: int | None = None, out_channels: int | None = None) -> str:
         """Python source that builds the same model, and inputs for it where the graph has no features.
@@ -181,7 +183,7 @@ class Recommendation:
         widths = self._channels(in_channels, out_channels)
         # A graph without features needs inputs that are learned.
         bare = self.graph.num_nodes if self.graph.features is None else 0
-        return building.model_code(self._choice(position).configuration, *widths, learn_for=bare)
+        return building.model_code(self._choice(position).configuration, *widths, learn_for=bare, **self._kind())
 
     def to_script(self, source: Source, position: int = 0) -> str:
         """Python source that reads the graph, trains a choice on three splits and prints what it reaches.
@@ -206,7 +208,7 @@ class Recommendation:
             print(report.summary().to_string())
         """
         chosen = self._choice(position).configuration
-        imports, read = source.to_code().splitlines()
+        imports, read = source.to_code(self.task_type).splitlines()
         return (
             f"# {chosen.name} for {self.graph.name}:\n"
             f"# trains it on three splits and prints its {self.metric} on test examples that training did not see.\n"
@@ -224,13 +226,13 @@ class Recommendation:
             "    print(report.summary().to_string())\n"
         )
 
-    def to_task(self, *, epochs: int = 300) -> Task:
+    def to_task(self, *, epochs: int | None = None) -> Task:
         """Return this graph as a task that the benchmark runs, split and fed as the graphs of the bank were.
 
         Parameters
         ----------
         epochs
-            Training epochs.
+            Training epochs; None takes those of the bank.
 
         Returns
         -------
@@ -292,10 +294,15 @@ class Recommendation:
             raise UsageError(f"There is no choice {position}; the shortlist has {len(self.choices)}, numbered from 0.")
         return self.choices[position]
 
+    def _kind(self) -> dict[str, Any]:
+        vocabulary = self.graph.vocabulary if isinstance(self.graph, Collection) else ()
+        return {"task_type": self.task_type, "vocabulary": vocabulary}
+
     def _channels(self, in_channels: int | None, out_channels: int | None) -> tuple[int, int]:
         features, labels = self.graph.features, self.graph.labels
-        wide_in = in_channels or (features.shape[1] if features is not None else 32)
-        classes = int(labels.max()) + 1 if labels is not None and self.task_type == "node_cls" else 32
+        bare = 3 if isinstance(self.graph, Collection) else 32  # columns of degrees, or a learned vector
+        wide_in = in_channels or (features.shape[1] if features is not None else bare)
+        classes = int(labels.max()) + 1 if labels is not None and self.task_type != "link_pred" else 32
         return int(wide_in), int(out_channels or classes)
 
 
@@ -316,9 +323,10 @@ def recommend(
     ----------
     graph
         Edge list file, PyG Data, networkx graph, scipy matrix, edge_index array, or a graph folder, of which samples
-        are looked at (notes say how far they differ).
+        are looked at (notes say how far they differ). For graph classification a list or dataset of graphs with a
+        class each, a folder in TU layout, or what else `graphnetz.selection.collection.read_collection` reads.
     task_type
-        ``"link_pred"`` or ``"node_cls"``, or any task type the bank has records for.
+        ``"link_pred"``, ``"node_cls"`` or ``"graph_cls"``, or any task type the bank has records for.
     top
         Length of the shortlist.
     budget
@@ -349,6 +357,9 @@ def recommend(
     if top < 1:
         raise UsageError(f"top must be at least 1, got {top}.")
     check_how(orbits)
+    if task_type == "graph_cls":
+        several = read_collection(graph) if isinstance(graph, str | Path) else as_collection(graph)
+        return _recommended(several, task_type, top, budget, bank=bank, selector=selector, level=level, orbits=orbits)
     if isinstance(graph, GraphFolder) or is_folder(graph):
         folder = graph if isinstance(graph, GraphFolder) else GraphFolder.open(graph)
         return _of_folder(folder, task_type, top, budget, bank=bank, selector=selector, level=level, orbits=orbits)
@@ -358,8 +369,9 @@ def recommend(
 
 
 def _recommended(
-    one: Graph, task_type: str, top: int, budget: float | None, *, bank: PerformanceBank | PublishedBank | None,
-    selector: Selector | None, level: float, orbits: str, nodes: int | None = None, edges: int | None = None,
+    one: Graph | Collection, task_type: str, top: int, budget: float | None, *,
+    bank: PerformanceBank | PublishedBank | None, selector: Selector | None, level: float, orbits: str,
+    nodes: int | None = None, edges: int | None = None,
 ) -> Recommendation:  # fmt: skip
     """The recommendation for a graph in memory; costs are those of ``nodes`` and ``edges`` if given."""
     held = bank if bank is not None else PerformanceBank.load()
@@ -374,7 +386,7 @@ def _recommended(
     if selector is None and not isinstance(held, PublishedBank):
         basis = advice_for(held, one, task_type, level=level)
     if basis is None:  # structure is looked at where landmarks do not decide
-        new, seen = described(one, held.feature_set if isinstance(held, PublishedBank) else FEATURE_SET, orbits)
+        new, seen = described(one, held.feature_set if isinstance(held, PublishedBank) else _usual(one), orbits)
         basis = _from_all(records, new, selector or KernelSelector(trees=0), level)
     columns = [records.configurations.index(item) for item in basis.configurations]
     size, new_size = (
@@ -439,18 +451,25 @@ def _of_folder(folder: GraphFolder, task_type: str, top: int, budget: float | No
     )  # fmt: skip
 
 
-def _work(bank: PerformanceBank, records: Matrix, size: tuple[int, int], graph: Graph) -> tuple[FloatArray, FloatArray]:
+def _usual(one: Graph | Collection) -> str:
+    """What a bank describes its graphs by."""
+    return COLLECTION_SET if isinstance(one, Collection) else FEATURE_SET
+
+
+def _work(
+    bank: PerformanceBank, records: Matrix, size: tuple[int, int], graph: Graph | Collection
+) -> tuple[FloatArray, FloatArray]:
     """What a run works on, per known graph and configuration, and per configuration on the new graph.
 
     Nodes, edges and, for methods that look at them, a sixteenth of the feature values that are not zero: with it the
     same graph with and without its features takes the measured ratio (Cora 1.3, Wisconsin 2).
     """
-    name = "feature_nonzero_mean"
-    column, place = feature_names(FEATURE_SET).index(name), feature_names("features").index(name)
+    name, looked_at = "feature_nonzero_mean", COLLECTION_SET if isinstance(graph, Collection) else "features"
+    column, place = feature_names(_usual(graph)).index(name), feature_names(looked_at).index(name)
     nodes = np.array([bank.graphs[name].nodes for name in records.graphs], dtype=np.float64)
     looks = np.array([item.method not in building.WITHOUT_FEATURES for item in records.configurations])
     values = np.nan_to_num(records.M[:, column]) * nodes / _VALUES_PER_EDGE
-    own = float(np.nan_to_num(meta_features(graph, "features")[place])) * size[0] / _VALUES_PER_EDGE
+    own = float(np.nan_to_num(meta_features(graph, looked_at)[place])) * size[0] / _VALUES_PER_EDGE
     return records.size[:, None] + values[:, None] * looks, float(sum(size)) + own * looks
 
 

@@ -17,6 +17,7 @@ from graphnetz._core.rng import generator
 from graphnetz.graphs.compressed import Graph
 from graphnetz.graphs.counts import ORBITS
 from graphnetz.selection import metafeatures as mf
+from graphnetz.selection.collection import Collection
 from graphnetz.selection.statistics63 import STATISTICS, statistics63
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,13 +43,13 @@ def check_how(how: str) -> None:
         raise unknown_name("way to count orbits", how, HOW)
 
 
-def described(graph: Graph, set: str, how: str = "exact") -> tuple[FloatArray, tuple[str, ...]]:
+def described(graph: Graph | Collection, set: str, how: str = "exact") -> tuple[FloatArray, tuple[str, ...]]:
     """Return the meta-features of a graph and what a reader must know of them.
 
     Parameters
     ----------
     graph
-        A graph.
+        A graph, or a collection of graphs.
     set
         As in `graphnetz.selection.meta_features`.
     how
@@ -67,7 +68,8 @@ def described(graph: Graph, set: str, how: str = "exact") -> tuple[FloatArray, t
     """
     check_how(how)
     members = mf._members(set)
-    if how == "exact" or graph.num_edges <= EDGES or not any(_on_orbits(member) for member in members):
+    on_orbits = any(_on_orbits(member) for member in members)
+    if how == "exact" or isinstance(graph, Collection) or graph.num_edges <= EDGES or not on_orbits:
         return mf.meta_features(graph, set), ()
     names, values, errors = _sampled(graph, set, EDGES)
     means = [i for i, name in enumerate(names) if name.startswith("orbit_") and name.endswith("_mean")]

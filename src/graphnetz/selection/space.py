@@ -21,6 +21,15 @@ TASK_TYPES = ("link_pred", "node_cls")
 BEYOND = {"CorrectAndSmooth": ("node_cls",), "DegreeProduct": ("link_pred",)}
 """Methods beyond the published table that do not serve every task."""
 
+BANK_TASKS = (*TASK_TYPES, "graph_cls")
+"""What the bank has records for; the published space is about one graph."""
+
+OF_GRAPHS = frozenset({
+    "GCN", "GraphSAGE", "GAT", "GIN", "EGC", "SGC", "ChebNet", "PNA", "GraphTransformer", "GPS", "MLP", "FeatureOnly",
+    "GradientBoosting", "WeisfeilerLeman",
+})  # fmt: skip
+"""Methods that classify graphs."""
+
 Params = dict[str, Any]
 
 
@@ -74,6 +83,10 @@ class Configuration:
         >>> Configuration("Jaccard").serves("node_cls")
         False
         """
+        if task_type == "graph_cls":
+            return self.method in OF_GRAPHS or self.method not in {*METHODS, *BEYOND}
+        if self.method == "WeisfeilerLeman":
+            return False
         listed = METHODS[self.method].task_types if self.method in METHODS else BEYOND.get(self.method)
         return listed is None or task_type in listed
 

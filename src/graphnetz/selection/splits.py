@@ -80,3 +80,16 @@ def stored_split(
             np.savez_compressed(stream, **make(graph, seed, recipe=recipe))  # type: ignore[arg-type]
     with np.load(path, allow_pickle=False) as kept:
         return {key: kept[key] for key in kept.files}
+
+
+def graph_split(labels: IntArray, seed: int = 0) -> dict[str, IntArray]:
+    """Random graphs for training, validation and testing, the same share of every class; parts are sorted."""
+    rng = generator("selection-graphs", len(labels), seed)
+    order = rng.permutation(len(labels))
+    # Members of a class are spread evenly over the places of the order, each class from a start of its own.
+    place = np.empty(len(labels))
+    for value in np.unique(labels):
+        members = order[labels[order] == value]
+        place[members] = (np.arange(len(members)) + rng.random()) / len(members)
+    found = np.split(np.lexsort((order.argsort(), place)), bounds(len(labels)))
+    return {part: np.sort(index) for part, index in zip(("train", "val", "test"), found, strict=True)}

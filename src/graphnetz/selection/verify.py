@@ -8,7 +8,7 @@ from pathlib import Path
 from graphnetz._core.errors import UsageError
 from graphnetz.selection.bank import PerformanceBank, own_name
 from graphnetz.selection.building import engine_model
-from graphnetz.selection.collect import EPOCHS, PROTOCOL, measured_task, record_of
+from graphnetz.selection.collect import PROTOCOL, measured_task, record_of
 from graphnetz.selection.probe import Race, measure
 from graphnetz.selection.recommend import Recommendation
 
@@ -18,7 +18,7 @@ def verify(
     count: int = 3,
     *,
     seeds: Iterable[int] = range(3),
-    epochs: int = EPOCHS,
+    epochs: int | None = None,
     workers: int | None = None,
     out: str | Path | None = None,
 ) -> Race:
@@ -33,7 +33,7 @@ def verify(
     seeds
         Splits to train on.
     epochs
-        Most epochs of a run.
+        Most epochs of a run; None takes those of the bank.
     workers
         Cells at a time.
     out

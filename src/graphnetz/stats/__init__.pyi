@@ -2,6 +2,7 @@ from graphnetz.stats.aggregates import AggregateScores as AggregateScores
 from graphnetz.stats.aggregates import aggregate_scores as aggregate_scores
 from graphnetz.stats.aggregates import normalise as normalise
 from graphnetz.stats.aggregates import pareto_front as pareto_front
+from graphnetz.stats.aggregates import pooled_rates as pooled_rates
 from graphnetz.stats.aggregates import shared_rates as shared_rates
 from graphnetz.stats.bayes import BayesResult as BayesResult
 from graphnetz.stats.bayes import bayes_signed_rank as bayes_signed_rank
@@ -51,6 +52,8 @@ from graphnetz.stats.power import seeds_needed as seeds_needed
 from graphnetz.stats.power import seeds_range as seeds_range
 from graphnetz.stats.published import PublishedComparison as PublishedComparison
 from graphnetz.stats.published import welch_interval as welch_interval
+from graphnetz.stats.rank_bands import RankBands as RankBands
+from graphnetz.stats.rank_bands import rank_bands as rank_bands
 from graphnetz.stats.rank_sets import RankSets as RankSets
 from graphnetz.stats.rank_sets import rank_sets as rank_sets
 from graphnetz.stats.ranks import FriedmanResult as FriedmanResult

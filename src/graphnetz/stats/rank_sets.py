@@ -15,7 +15,7 @@ from graphnetz.stats.corrections import adjust
 
 # Statistics held at a time: 8 MB, however many pairs and flips there are.
 _CHUNK = 1_000_000
-_ALL_FLIPS = 11  # up to here every pattern of signs is tried
+_ALL_FLIPS = 12  # up to here every pattern of signs is tried: 2,048, as many as are drawn for more tasks
 _WORK = 250_000_000  # pairs times flips: 1,000 models take 500 flips, which cost power and no validity
 
 
@@ -101,7 +101,7 @@ def rank_sets(
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or not np.isfinite(table).all():
         raise UsageError(f"Values have shape {table.shape}; pass a table of tasks x models without gaps.")
-    table = _block_means(table, blocks)
+    table = block_means(table, blocks)
     n, k = table.shape
     better: Bools = np.zeros((k, k), dtype=np.bool_)
     reason = ""
@@ -118,7 +118,8 @@ def rank_sets(
     return RankSets(1 + better.sum(axis=0), k - better.sum(axis=1), better, means, n, alpha, reason)
 
 
-def _block_means(table: Floats, blocks: Sequence[Hashable] | None) -> Floats:
+def block_means(table: Floats, blocks: Sequence[Hashable] | None) -> Floats:
+    """Average the tasks of a block: they depend on each other."""
     if blocks is None:
         return table
     if len(blocks) != len(table):
@@ -132,6 +133,8 @@ def _block_means(table: Floats, blocks: Sequence[Hashable] | None) -> Floats:
 def _apart(table: Floats, alpha: float, flips: int, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Pairs (better, worse) that are told apart."""
     n, k = table.shape
+    # Drawn signs meet the tasks in one order, however they were listed: a run and a board of it say the same.
+    table = table[np.lexsort(table[:, np.argsort(table.sum(axis=0), kind="stable")].T)]
     i, j = np.triu_indices(k, 1)
     centred = table - table.mean(axis=1, keepdims=True)
     gram = centred.T @ centred

@@ -223,6 +223,7 @@ def _train_epoch(
         # The last batch may be smaller: the mean over the epoch weighs batches by their graphs.
         size = int(getattr(batch, "num_graphs", 1) or 1)
         total, weight = total + value * size, weight + size
+        del batch, loss  # and what its graph holds: the next batch is there already
     return total / max(weight, 1)
 
 

@@ -22,7 +22,8 @@ from torch_geometric.nn import MessagePassing, SGConv
 
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import DataError, UsageError
-from graphnetz.graphs.folder import PARTS, GraphFolder
+from graphnetz.graphs.folder import GraphFolder
+from graphnetz.graphs.folder_checks import PARTS
 from graphnetz.kernels.folders import CHUNK, FolderSampler, neighbourhoods, propagated, scratch
 from graphnetz.kernels.receptive import FieldEdges
 from graphnetz.kernels.sampling import NeighbourSample
@@ -44,6 +45,9 @@ class FolderData:
     folder
         The graph.
     """
+
+    some = False
+    """Whether of a layer some blocks are computed only, those numbered 0 and 2^k: to find out what a block takes."""
 
     def __init__(self, folder: GraphFolder) -> None:
         self.folder = folder
@@ -76,9 +80,16 @@ class FolderData:
         """Nothing: a folder holds no weights or attributes of edges."""
         del name
 
+    def propagated(self, hops: int) -> np.ndarray:
+        """Features of the labelled nodes after some propagations over the whole graph."""
+        return propagated(self.sampler, hops, self.labelled)
+
     def communities(self, nodes: Ids, chosen: Ids) -> np.ndarray:
         """Neighbourhoods of some nodes: that of the nearest chosen one."""
         return neighbourhoods(self.sampler.structure, chosen, both_ways=False)[nodes]
+
+    def __copy__(self) -> FolderData:
+        return self  # nothing can be set on it, and what it has computed is the size of the nodes
 
     def __getstate__(self) -> dict[str, Any]:
         return {"folder": self.folder}
@@ -296,7 +307,7 @@ def _note(conv: Any, forward: Any, first: Rows, x: Any, edge_index: Any, *args: 
     if type(conv) is SGConv:
         if x is not first or not conv.add_self_loops:
             raise UsageError("On a graph folder SGConv propagates the features themselves, with self-loops.")
-        table = propagated(data.sampler, conv.K, data.labelled)
+        table = data.propagated(conv.K)
         read = lambda nodes: torch.from_numpy(table[np.searchsorted(data.labelled, nodes)])  # noqa: E731
         out: Rows = conv.lin(Rows(data.num_nodes, first.probe, read))
         return out
@@ -326,14 +337,18 @@ class Layer(Rows):
     def ready(self, mask: np.ndarray) -> None:
         """Compute the rows in ``mask``, after those that they need."""
         sampler, chunks = self.graph.sampler, [np.s_[k : k + CHUNK] for k in range(0, mask.size, CHUNK)]
-        needed = np.zeros_like(mask)
-        for part in chunks:
-            sampler.mark(np.flatnonzero(mask[part]) + part.start, needed)
-        self.source.ready(needed)
-        self.held = scratch(self.graph.folder, (mask.size, self.probe.size(1)))
+        if layers_behind(self.source):  # features lie there, whichever rows are asked for
+            needed = np.zeros_like(mask)
+            for part in chunks:
+                sampler.mark(np.flatnonzero(mask[part]) + part.start, needed)
+            self.source.ready(needed)
+            del needed
+        self.held, number = scratch(self.graph.folder, (mask.size, self.probe.size(1))), 0
         for part in chunks:
             for nodes in sampler.pieces(np.flatnonzero(mask[part]) + part.start, PIECE_ARCS):
-                self.held[nodes] = self.computed(nodes).numpy()
+                if not self.graph.some or number & (number - 1) == 0:
+                    self.held[nodes] = self.computed(nodes).numpy()
+                number += 1
 
     def _rows(self, nodes: Ids) -> Tensor:
         assert self.held is not None
@@ -345,6 +360,17 @@ class Layer(Rows):
         with torch.no_grad():
             x = self.source.read(sample.nodes)
             return block(self.conv, self.forward_, x, sample)
+
+
+def layers_behind(rows: Rows) -> list[Layer]:
+    """Return the layers that rows are computed from, themselves included, each once."""
+    found, todo = {id(rows): rows}, [rows]
+    while todo:
+        last = todo.pop()
+        fresh = [r for r in ((last.source,) if isinstance(last, Layer) else last.parents) if id(r) not in found]
+        found |= {id(r): r for r in fresh}
+        todo += fresh
+    return [r for r in found.values() if isinstance(r, Layer)]
 
 
 def block(conv: Any, forward: Any, x: Tensor, sample: NeighbourSample) -> Tensor:

@@ -86,7 +86,7 @@ def try_model(model: Any, task_type: str) -> tuple[str, str]:
     data = _with_edge_values(example(task_type)) if _needs_edge_values(spec) else example(task_type)
     if not spec.declared and spec.kind == "encoder":
         split = kind.split(copy.deepcopy(data), 0)
-        found, reason = tried(kind, spec, split, protocol=Protocol(hidden_channels=8), name=spec.name)
+        found, reason = tried(kind, {spec.name: (spec, Protocol(hidden_channels=8))}, split)[spec.name]
         if reason:
             return "no", reason
         if found.level == "node" and spec.level != "node":

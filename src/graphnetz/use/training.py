@@ -175,7 +175,7 @@ def _candidate(row: Contender, *, saved: bool) -> Candidate:
 def _as_tried(kind: Any, spec: ModelSpec, split: Split, name: str) -> ModelSpec:
     from graphnetz.engine.trial import tried
 
-    return spec if spec.declared else tried(kind, spec, split, protocol=Protocol(), name=name)[0]
+    return spec if spec.declared else tried(kind, {name: (spec, Protocol())}, split)[name][0]
 
 
 def _candidates(task: Task, split: Split) -> dict[str, ModelSpec]:

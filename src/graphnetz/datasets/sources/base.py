@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ Transform = Callable[[Any], Any]
 Splits = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
 FIRST_USE = "no checksum is published: that of the first copy is recorded in checksums.json and checked ever after"
-"""What is said about files that are read without a published checksum."""
+"""What a run says of data whose pickled files were read without a published checksum (``info["trust"]``)."""
 
 IDENTITY_LIMIT = 8192
 """Featureless networks up to this size get one-hot identity features, larger ones log-degrees."""
@@ -183,6 +184,11 @@ def mask_of(index: Any, size: int) -> torch.Tensor:
 def in_parts(*parts: Sequence[Data]) -> Built:
     """Return the graphs of training, validation and test, stored one after the other."""
     return Built([graph for part in parts for graph in part], splits=consecutive_split(*map(len, parts)))
+
+
+def first_use(built: Built) -> Built:
+    """Return what was built from pickled files without a published checksum, so that a run can say so."""
+    return dataclasses.replace(built, info={**(built.info or {}), "trust": FIRST_USE})
 
 
 def _write(path: Path, built: Built, *, version: int) -> None:

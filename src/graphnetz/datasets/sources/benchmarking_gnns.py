@@ -18,13 +18,13 @@ from graphnetz._core.archive import unpack
 from graphnetz._core.errors import DataError
 from graphnetz._core.unpickle import loads, read_torch
 from graphnetz.datasets.sources.base import (
-    FIRST_USE,
     Built,
     GraphDataset,
     RawFile,
     cached,
     fetch_all,
     find_in,
+    first_use,
     in_parts,
 )
 from graphnetz.datasets.sources.tensor_files import gnn_benchmark
@@ -45,7 +45,7 @@ def block_model(root: str | Path, name: str, *, mirror: str | Path | None = None
         for graph in graphs:
             graph.x = graph.x.argmax(dim=1, keepdim=True) if graph.x.size(-1) > 1 else graph.x.long()
             graph.y, graph.edge_attr = graph.y.reshape(-1).long(), None
-        return Built(graphs, splits=whole.splits, info={"trust": FIRST_USE})
+        return first_use(Built(graphs, splits=whole.splits))
 
     return cached(root, f"bgnn-{name}", build)
 
@@ -59,7 +59,7 @@ def tours(root: str | Path, *, mirror: str | Path | None = None) -> GraphDataset
         for graph in graphs:
             graph.edge_label, graph.y = graph.y.reshape(-1).long(), None
             graph.edge_attr = graph.edge_attr.float().reshape(len(graph.edge_label), -1)
-        return Built(graphs, splits=whole.splits, info={"trust": FIRST_USE})
+        return first_use(Built(graphs, splits=whole.splits))
 
     return cached(root, "bgnn-TSP", build)
 
@@ -75,7 +75,7 @@ def csl(root: str | Path, *, mirror: str | Path | None = None) -> GraphDataset:
         labels = read_torch(find_in(folder, "y_Kary_Deterministic_Graphs.pt")).reshape(-1).long()
         graphs = [_circulant(matrix, int(y)) for matrix, y in zip(matrices, labels, strict=True)]
         folds = _folds("CSL", "CSL", raw, len(graphs), mirror=mirror)
-        return Built(graphs, splits=folds, replication="fold", info={"trust": FIRST_USE})
+        return first_use(Built(graphs, splits=folds, replication="fold"))
 
     return cached(root, "bgnn-csl", build)
 
@@ -98,8 +98,7 @@ def aqsol(root: str | Path, *, mirror: str | Path | None = None) -> GraphDataset
             held = find_in(folder, f"{part}.pickle")
             made = [_molecule(item) for item in loads(held.read_bytes(), name=held.name)]
             parts.append([graph for graph in made if graph is not None])
-        built = in_parts(*parts)
-        return Built(built.graphs, splits=built.splits, info={"trust": FIRST_USE})
+        return first_use(in_parts(*parts))
 
     return cached(root, "bgnn-aqsol", build)
 

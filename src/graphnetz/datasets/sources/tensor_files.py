@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from graphnetz._core.archive import unpack
 from graphnetz._core.errors import DataError, unknown_name
 from graphnetz._core.unpickle import loads, read_torch
-from graphnetz.datasets.sources.base import FIRST_USE, Built, GraphDataset, RawFile, cached, find_in, in_parts
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, find_in, first_use, in_parts
 
 PYG_URL = "https://data.pyg.org/datasets"
 PEPTIDES: Mapping[str, tuple[str, str]] = {
@@ -43,7 +43,7 @@ def peptides(root: str | Path, name: str, *, mirror: str | Path | None = None) -
         where = unpack(file.get(raw, mirror=mirror), raw / folder)
         parts = [_listed(read_torch(find_in(where, f"{split}.pt"))) for split in ("train", "val", "test")]
         keys = ("x", "edge_attr", "edge_index", "y")
-        return in_parts(*([_plain(dict(zip(keys, item, strict=True))) for item in part] for part in parts))
+        return first_use(in_parts(*([_plain(dict(zip(keys, item, strict=True))) for item in part] for part in parts)))
 
     return cached(root, name, build)
 
@@ -63,8 +63,7 @@ def lrgb_images(root: str | Path, name: str, *, mirror: str | Path | None = None
         where = unpack(file.get(raw, mirror=mirror), raw / folder)
         paths = [find_in(where, f"{split}.pickle") for split in ("train", "val", "test")]
         parts = [_listed(loads(path.read_bytes(), name=path.name)) for path in paths]
-        built = in_parts(*([_image(item, numbers) for item in part] for part in parts))
-        return Built(built.graphs, splits=built.splits, info={"trust": FIRST_USE})
+        return first_use(in_parts(*([_image(item, numbers) for item in part] for part in parts)))
 
     return cached(root, name, build)
 
@@ -106,7 +105,7 @@ def gnn_benchmark(root: str | Path, name: str, *, mirror: str | Path | None = No
         where = unpack(file.get(raw, mirror=mirror), raw / stem)
         parts = [_listed(part) for part in _parts(read_torch(find_in(where, f"{stem}.pt")), 3)]
         make: Callable[[Mapping[str, Any]], Data] = _with_position if name in ("MNIST", "CIFAR10") else _plain
-        return in_parts(*([make(item) for item in part] for part in parts))
+        return first_use(in_parts(*([make(item) for item in part] for part in parts)))
 
     return cached(root, f"gnn-benchmark-{name}", build)
 

@@ -15,7 +15,7 @@ from graphnetz._core.download import fetch
 from graphnetz._core.errors import DataError
 from graphnetz._core.pins import user_pin
 from graphnetz._core.unpickle import loads
-from graphnetz.datasets.sources.base import FIRST_USE, Built, GraphDataset, RawFile, cached, fetch_all, in_parts
+from graphnetz.datasets.sources.base import Built, GraphDataset, RawFile, cached, fetch_all, first_use, in_parts
 
 URL = "https://www.dropbox.com/s/feo9qle74kg48gy/molecules.zip?dl=1"
 INDEX_URL = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/molecules"
@@ -40,7 +40,7 @@ def zinc(root: str | Path, *, sha256: str | None = None, mirror: str | Path | No
                 molecules = loads(source.read(f"molecules/{part}.pickle"), name=f"{part}.pickle")
                 parts.append([_molecule(molecules[i]) for i in _numbers(index, len(molecules))])
         built = in_parts(*parts)
-        return Built(built.graphs, splits=built.splits, info={"trust": "pinned" if pin else FIRST_USE})
+        return built if pin else first_use(built)
 
     return cached(root, "zinc-subset", build)
 

@@ -8,8 +8,9 @@ global attention) nodes squared, so four small graphs give its value on the real
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,14 @@ import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import generator, seed_everything, training_context
 from graphnetz.engine.cost.alive import Alive
-from graphnetz.engine.cost.folders import folder_bytes
+from graphnetz.engine.cost.folders import rehearse
 from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory, results_of
 from graphnetz.engine.fitting import build_model
 from graphnetz.engine.plan import GraphSize, Plan
-from graphnetz.engine.worker import Workbench
+from graphnetz.engine.worker import LARGE_ARCS, Workbench
 from graphnetz.graphs.folder import GraphFolder
 from graphnetz.records import Cell, CellResult
-from graphnetz.tasktypes import TASK_TYPES, Split, TaskType, shown
+from graphnetz.tasktypes import TASK_TYPES, Split, TaskType
 from graphnetz.tasktypes.pairs import Pairs
 from graphnetz.tasktypes.sampled import SAMPLED
 from graphnetz.tasktypes.streamed import FolderData
@@ -40,7 +41,8 @@ HOLES, ROW_BYTES = 1.8, 64
 """What a process takes for every byte alive, where rows per arc (of so many bytes) and rows per node alternate.
 
 Freed blocks of one size do not fit the next request of another, and the C library keeps them. Measured for attention on
-graphs of 10,000 and 50,000 nodes: 1.6 to 2.1. Where all rows are per node, as in GCN, it is 1.
+graphs of 10,000 and 50,000 nodes: 1.6 to 2.1. Where all rows are per node, as in GCN, it is 1, and so it is on large
+graphs, whose arrays are given back.
 """
 
 _PROBES = ((512, 2048), (1024, 2048), (1536, 2048), (512, 6144))
@@ -103,36 +105,40 @@ def _suspicious(cell: Cell, sizes: Mapping[str, GraphSize], workbench: Workbench
 
 
 def estimate(workbench: Workbench, sizes: Mapping[str, GraphSize], cells: Sequence[Cell]) -> list[float | None]:
-    """Bytes of one whole-graph training step of each cell; None where the model's step failed.
+    """Bytes that training each cell takes above its worker's baseline; None where the model's step failed.
 
     The steps run in a supervised worker: what crashes there is left for the run itself to report.
     """
     price = Footprint(workbench, dict(sizes))
     results = results_of(LocalExecutor(workers=1), cells, price, limits=Limits(seconds=600.0))
-    return [results[cell.key].metrics["bytes"] if results[cell.key].ok else None for cell in cells]
+    found = [results[cell.key] for cell in cells]
+    return [max(one.metrics["bytes"], one.peak_memory) if one.ok else None for one in found]
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Calling it with a cell prices one training step of it; nothing is trained."""
+    """Calling it with a cell prices one training step of it, or rehearses it on a graph folder; nothing is kept."""
 
     workbench: Workbench
     sizes: Mapping[str, GraphSize]
+    before: list[float] = field(default_factory=list)  # resident bytes of the process at the first call in it
 
     def __call__(self, cell: Cell) -> CellResult:
-        """Return a result whose only metric is ``bytes``."""
+        """Return a result with the metric ``bytes``; its peak memory is a price too."""
+        self.before or self.before.append(memory.resident())
         spec, kind = self.workbench.specs[cell.model], TASK_TYPES[self.workbench.tasks[cell.task].task_type]
         with training_context(cell.seed, dtype=cell.protocol.dtype):
             split = self.workbench.seen_by(cell)
-            seed_everything(cell.seed)
-            model = build_model(kind, spec, split, cell.protocol).train()
             if isinstance(split.data, FolderData):
-                needed = folder_bytes(model, shown(split, kind.answers), cell.protocol)
+                needed = rehearse(kind, spec, split, cell.protocol, cell.seed, before=self.before[0])
+                peak = math.nan  # of the rehearsal, which the executor measures as it does that of a cell
             else:
+                seed_everything(cell.seed)
+                model = build_model(kind, spec, split, cell.protocol).train()
                 peaks = [step_bytes(kind, model, small_split(split, *probe)) for probe in _PROBES]
-                needed = resident(peaks, self.sizes[cell.task])
-        metrics = {"bytes": needed}
-        return CellResult(cell.key, cell.task, cell.model, cell.seed, metric="none", metrics=metrics)
+                needed, peak = resident(peaks, self.sizes[cell.task]), 0.0
+        given = {"metric": "none", "metrics": {"bytes": needed}, "peak_memory": peak}
+        return CellResult(cell.key, cell.task, cell.model, cell.seed, **given)
 
 
 def extrapolate(peaks: Sequence[float], size: GraphSize) -> float:
@@ -146,7 +152,7 @@ def resident(peaks: Sequence[float], size: GraphSize) -> float:
     terms, powers = _terms(peaks), _powers(size)
     parts = terms * powers
     step = float(parts.sum())
-    mixed = bool(terms[3] > ROW_BYTES and 0.1 * step < parts[3] < 0.9 * step)
+    mixed = bool(size.arcs < LARGE_ARCS and terms[3] > ROW_BYTES and 0.1 * step < parts[3] < 0.9 * step)
     return extrapolate(peaks, size) + ((HOLES - 1.0) * step if mixed else 0.0)
 
 

@@ -93,7 +93,7 @@ def high_water() -> float:
 
 @contextlib.contextmanager
 def sampled(wanted: bool) -> Iterator[list[float]]:
-    """Sample what `resident` says every 20 ms, where mapped files blur the high-water mark; the highest comes first.
+    """Sample what `resident` says every 5 ms, where mapped files blur the high-water mark; the highest comes first.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def sampled(wanted: bool) -> Iterator[list[float]]:
         found[0] = max(found[0], resident())
 
     try:
-        with Repeated(look, 0.02):
+        with Repeated(look, 0.005):
             yield found
     finally:
         look()
@@ -134,16 +134,35 @@ def limit_address_space(megabytes: float) -> None:
 
 
 def available() -> float:
-    """Return the bytes that can be used without swapping, container limits respected."""
+    """Return the bytes that can be used without swapping, limits of containers and control groups respected."""
     import psutil
 
-    free = float(psutil.virtual_memory().available)
+    return min([float(psutil.virtual_memory().available), *_left_in_groups()])
+
+
+def _left_in_groups(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[float]:
+    """What the control groups around this process have left; pages of files that they are charged for can go."""
     try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
-        return free if limit == "max" else min(free, max(float(limit) - float(used), 0.0))
-    except (OSError, ValueError):
-        return free
+        lines = own.read_text(encoding="ascii").splitlines()
+        place = root / next(line[3:].strip("/") for line in lines if line.startswith("0::"))
+    except (OSError, ValueError, StopIteration):
+        place = root
+    found = []
+    for group in (place, *place.parents):
+        with contextlib.suppress(OSError, ValueError):  # "max": no limit here, and nothing to read at the top
+            limit = float((group / "memory.max").read_text(encoding="ascii"))
+            used = float((group / "memory.current").read_text(encoding="ascii"))
+            found.append(max(limit - used + _file_bytes(group), 0.0))
+        if group == root:
+            break
+    return found
+
+
+def _file_bytes(group: Path) -> float:
+    with contextlib.suppress(OSError, ValueError):
+        facts = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
+        return float(facts.get("active_file", 0)) + float(facts.get("inactive_file", 0))
+    return 0.0
 
 
 def children(pid: int) -> list[int]:

@@ -47,7 +47,8 @@ def measured(
     """Run one cell; anything it raises becomes its result, except ``stops``."""
     fresh = memory.reset_high_water()
     begin = time.perf_counter()
-    with memory.sampled(mapped_bytes() > 0) as highest:
+    on_disk = mapped_bytes() > 0
+    with malloc.giving_back(on_disk, size=1 << 20), memory.sampled(on_disk) as highest:
         try:
             result = accept(cell, run_one(cell))
         except stops:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from graphnetz.datasets.suites import SUITES
 from graphnetz.papers.benchmarking_gnns import tasks
 from graphnetz.papers.benchmarking_gnns.suite import CITATION, rows
-from graphnetz.records import Plateau, Task
+from graphnetz.records import Task
 from graphnetz.records.suite import Published, Suite
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _SMALLEST = ("100k", "40k", "27k", "60.5M", "")
 """Budgets whose rows keep the plain name of their model; others have it in the label."""
 
 _ENDING = re.compile(f"({'|'.join(tasks.ENCODINGS)})$")
-_WHOLE_GRAPH = ("wikics", "ogbl_collab")
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "csl": {"pe_mode": "replace"},
     "cycles": {"pe_mode": "replace", "readout": "sum"},
@@ -93,13 +92,8 @@ def arguments_of(row: Published) -> dict[str, Any]:
 
 def settings_of(row: Published) -> dict[str, Any]:
     """Return the protocol of a row: width, rate, batch and schedule as published."""
-    more = row.more
-    out: dict[str, Any] = {"hidden_channels": int(more["width"])} if more["width"] else {}
-    if more["lr"]:
-        out |= {"lr": float(more["lr"]), "schedule": Plateau(0.5, int(more["patience"]), float(more["min_lr"]))}
-        if dataset_of(row.task)[0] not in _WHOLE_GRAPH:
-            out["batch_size"] = int(more["batch_size"])
-    return out
+    width = row.more["width"]
+    return ({"hidden_channels": int(width)} if width else {}) | tasks.training_of(row)
 
 
 def _make(size: tasks.Size = "published", *, found: Sequence[Published]) -> list[Task]:

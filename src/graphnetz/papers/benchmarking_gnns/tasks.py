@@ -16,6 +16,7 @@ from typing import Any, Literal
 from graphnetz._core.errors import unknown_name
 from graphnetz.datasets.cards import CARDS, task_of
 from graphnetz.records import CrossValidation, GraphList, Plateau, Task
+from graphnetz.records.suite import Published, read_published
 
 Size = Literal["published", "generated", "small"]
 SIZES: tuple[Size, ...] = ("published", "generated", "small")
@@ -48,9 +49,15 @@ CYCLES_TRAIN = (200, 500, 1000, 5000)
 
 
 def _protocol(batch_size: int, lr: float, patience: int, min_lr: float, **more: Any) -> dict[str, Any]:
-    """Adam with the rate halved at plateaus of the validation loss; metrics of the last epoch."""
+    """Adam with the rate halved at plateaus of the validation loss; metrics of the last epoch, of training data too."""
     plan = Plateau(factor=0.5, patience=patience, min_lr=min_lr)
-    shared = {"weight_decay": 0.0, "schedule": plan, "selection": "last", "edge_attributes": True}
+    shared = {
+        "weight_decay": 0.0,
+        "schedule": plan,
+        "selection": "last",
+        "edge_attributes": True,
+        "train_metrics": True,
+    }
     return {"batch_size": batch_size, "lr": lr} | shared | more
 
 
@@ -206,6 +213,32 @@ def folded(root: str, *, name: str, mirror: Any = None) -> GraphList:
     return GraphList(graphs, splits=folds, replication="fold")
 
 
+def training_of(row: Published) -> dict[str, Any]:
+    """Return rate, schedule and batch of a published row; nothing where the paper names none."""
+    more = row.more
+    if not more["lr"]:
+        return {}
+    out = {"lr": float(more["lr"]), "schedule": Plateau(0.5, int(more["patience"]), float(more["min_lr"]))}
+    return out if row.task.startswith(WHOLE_GRAPH) else out | {"batch_size": int(more["batch_size"])}
+
+
+WHOLE_GRAPH = ("wikics", "ogbl_collab")
+"""Tasks on one graph, which the engine trains on as a whole."""
+
+
+def _own_settings(name: str, task: str) -> dict[str, dict[str, Any]]:
+    """Settings of single models: their rates, and what the published rows of the dense networks say."""
+    own: dict[str, dict[str, Any]] = {model: {"lr": rate} for model, rate in RATES.get(name, {}).items()}
+    for row in read_published("graphnetz.papers.benchmarking_gnns"):
+        dense = row.model.startswith(("bgnn.RingGNN", "bgnn.3WLGNN")) and row.more["budget"] == "100k"
+        if dense and row.task == task and row.table not in _REPEATED:
+            own[row.model] = training_of(row)
+    return own
+
+
+_REPEATED = ("13", "16 (second run)")
+
+
 def _encoding(name: str, kind: str) -> Positions:
     if kind not in ENCODINGS:
         raise unknown_name("positional encoding", kind, ENCODINGS)
@@ -236,6 +269,7 @@ def study_task(name: str, *, size: Size = "published", pe: bool | str = False, t
     if train is not None:
         arguments = {**arguments, "train": train} if size == "small" else {"train": train}
     label = FOLDED[name][1] if name in FOLDED else name
+    own = _own_settings(name, label if size != "small" else "")
     label += (f"_{train}" if train is not None else "") + ("_pe" if pe is True else pe or "")
     label += "" if size == "published" else f"_{size}"
     return dataclasses.replace(
@@ -245,7 +279,7 @@ def study_task(name: str, *, size: Size = "published", pe: bool | str = False, t
         epochs=epochs,
         metric=METRIC.get(name),
         protocol={**PROTOCOLS[name], **changes},
-        model_protocol={model: {"lr": rate} for model, rate in RATES.get(name, {}).items()},
+        model_protocol=own,
         transform=_encoding(name, "_pe" if pe is True else pe) if pe else None,
         cross_validation=rule,
     )

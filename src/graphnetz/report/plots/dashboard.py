@@ -18,6 +18,8 @@ from graphnetz.report.style import Look, palette, paper, styled
 _HEIGHT, _TOP, _BOTTOM = 1.25, 0.42, 0.08
 _SIGNS = {mark: sign for mark, (sign, _) in MARK_SIGNS.items()}
 """As on the page."""
+MOST_VALUES = 8
+"""Bars of a panel up to which values stand above them."""
 
 
 def _width(models: int) -> float:
@@ -54,8 +56,10 @@ def draw_dashboard(
         note="\n".join(filter(None, (words, note))),
     )
     room = paper().width * drawn[0].get_position().width + 0.1
+    # More values would be written over each other, the signs still fit; and panels of one figure look alike.
+    values = max(len(base.drawn_models([row], grid)) for row in grid.rows) <= MOST_VALUES
     for axes, row in zip(drawn, grid.rows, strict=True):
-        _panel(axes, row, grid, looks)
+        _panel(axes, row, grid, looks, values=values)
         name = base.fitted((pretty or {}).get(row.task, row.task), room, 8, bold=True)
         axes.set_title(name, fontsize=8, loc="left", pad=12 if row.category else 4)
         if row.category:
@@ -65,12 +69,11 @@ def draw_dashboard(
     return figure, np.array(drawn)
 
 
-def _panel(axes: Axes, row: TaskRow, grid: Grid, looks: list[Look]) -> None:
+def _panel(axes: Axes, row: TaskRow, grid: Grid, looks: list[Look], *, values: bool) -> None:
     models = base.drawn_models([row], grid)
     shown = [row.cells[i] for i in models]
     mean, error = base.interval_of(shown)
     places = np.arange(len(models))
-    values = len(models) <= 8  # more would be written over each other; the signs still fit
     base.bar_axis(axes, [row], room=0.42 if values else 0.14)
     # One call for all bars: a call per bar takes most of the time of the figure.
     colours, hatches = [looks[i].colour for i in models], [looks[i].hatch for i in models]
