@@ -10,8 +10,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-PLACE = torch.device("xla", 0)
-"""Its name: a device that torch knows by name and that needs nothing to be loaded."""
+PLACE = torch.device("mps", 0)
+"""Its name: one that the engine takes, and for which torch loads nothing when it is named."""
 
 _COPIES = {"aten::_to_copy", "aten::copy_"}
 
@@ -39,6 +39,23 @@ class There(torch.Tensor):
     def is_cpu(self):
         return False
 
+    def cpu(self):
+        return torch.ops.aten._to_copy.default(self, device=torch.device("cpu"))
+
+    def to(self, *args, **kwargs):
+        # Under the name lies a tensor of the CPU: torch itself would see nothing to do.
+        named = [value for value in (*args, kwargs.get("device")) if isinstance(value, str | torch.device)]
+        if named and torch.device(named[0]).type == "cpu":
+            rest = [value for value in args if not isinstance(value, str | torch.device)]
+            return self.cpu().to(*rest, **{key: value for key, value in kwargs.items() if key != "device"})
+        return super().to(*args, **kwargs)
+
+    def data_ptr(self):
+        return self.held.data_ptr()
+
+    def tolist(self):
+        return self.held.tolist()
+
     def numpy(self, **_):
         raise TypeError("can't convert a tensor of another device to numpy")
 
@@ -57,14 +74,17 @@ def dispatched(func, args, kwargs):
     there = [value for value in flat if isinstance(value, There)]
     named = kwargs.get("device")
     wanted = torch.device(named) if named is not None else None
+    name = func._schema.name
+    fresh = there or not any(isinstance(value, torch.Tensor) for value in flat)
+    if fresh and name not in _COPIES and torch._C._current_graph_task_id() >= 0:
+        wanted = PLACE  # a gradient begins as zeros where its tensor lies, which torch itself takes for the CPU
     if not there and wanted != PLACE:
         return func(*args, **kwargs)
-    name = func._schema.name
     here = [v for v in flat if isinstance(v, torch.Tensor) and not isinstance(v, There) and v.dim()]
     if there and here and name not in _COPIES:
         raise AssertionError(f"{name} was given tensors of two devices")
     values, options = tree_unflatten([v.held if isinstance(v, There) else v for v in flat], layout)
-    if wanted is not None:
+    if named is not None:
         options["device"] = torch.device("cpu")
     found = func(*values, **options)
     if wanted is not None and wanted != PLACE:
@@ -76,7 +96,7 @@ def dispatched(func, args, kwargs):
     def placed(value):
         if not isinstance(value, torch.Tensor):
             return value
-        return known.get(id(value)) or There(value)
+        return known[id(value)] if id(value) in known else There(value)
 
     return tree_map(placed, found)
 

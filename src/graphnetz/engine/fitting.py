@@ -40,7 +40,9 @@ def train_once(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol
     seed_everything(seed)
     model = build_model(kind, spec, split, protocol)
     if spec.kind == "predictor":
-        return _fit_predictor(kind, model, split, seed, _once(split, protocol)), model
+        # Rules, embeddings and forests compute with NumPy, wherever the networks beside them are trained.
+        here = split if protocol.device == "cpu" else split.to(torch.device("cpu"))
+        return _fit_predictor(kind, model, here, seed, _once(here, protocol)), model
     lent, trained = shown(split, kind.answers), kind
     with kernels.accelerate(model, lent.data) as report:
         hook = getattr(model, "fit", None)

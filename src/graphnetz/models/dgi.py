@@ -47,7 +47,7 @@ class DGIWrapper(nn.Module):
         """Return embeddings of the graph, of its corruption, and the summary."""
         positive = self.encoder(data)
         shuffled = copy.copy(data)
-        shuffled.x = data.x[torch.randperm(data.x.size(0))]
+        shuffled.x = data.x[torch.randperm(data.x.size(0)).to(data.x.device)]
         negative = self.encoder(shuffled)
         return positive, negative, self.infomax.summary(positive)
 

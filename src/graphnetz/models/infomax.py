@@ -90,11 +90,12 @@ class InfomaxEncoder(nn.Module):
     def infomax_loss(self, data: Data) -> Tensor:
         """Loss of telling nodes of the graph from nodes with shuffled features, given the summary."""
         x = self._features(data)
-        real, false = (self.act(self.conv(rows, data.edge_index)) for rows in (x, x[torch.randperm(x.size(0))]))
+        order = torch.randperm(x.size(0)).to(x.device)  # drawn alike whatever the device
+        real, false = (self.act(self.conv(rows, data.edge_index)) for rows in (x, x[order]))
         whole = torch.sigmoid(SUMMARIES[self.summary](real))
         project = self.judge.weight[0] @ whole
         logits = torch.cat([real @ project, false @ project])
-        target = torch.cat([torch.ones(len(real)), torch.zeros(len(false))]).to(logits)
+        target = torch.cat([torch.ones_like(logits[: len(real)]), torch.zeros_like(logits[len(real) :])])
         return nn.functional.binary_cross_entropy_with_logits(logits, target)
 
     def fit(self, split: Split, protocol: Protocol) -> None:

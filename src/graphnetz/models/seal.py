@@ -131,7 +131,7 @@ class SEAL(nn.Module):
         """Train on a sample of pairs in small batches and keep the weights with the best validation value."""
         data, pairs = split.data, split.train
         rng = generator("seal", len(pairs))
-        order = torch.from_numpy(rng.permutation(len(pairs))[: self.max_pairs])
+        order = torch.from_numpy(rng.permutation(len(pairs))[: self.max_pairs]).to(pairs.index.device)
         batches = [
             (surroundings(data, pairs.index[:, part], self.max_neighbours), pairs.label[part])
             for part in torch.split(order, _BATCH)
@@ -169,7 +169,7 @@ class SEAL(nn.Module):
     def _validate(self, data: Data, split: Split) -> float:
         self.eval()
         with torch.no_grad():
-            score = self.decode(data, split.val.index).numpy()
+            score = self.decode(data, split.val.index).cpu().numpy()
         key = f"val_{split.metric}"
         return float(TASK_TYPES["link_pred"].measure(split, "val", score, (split.metric,))[key])
 
@@ -179,13 +179,11 @@ def surroundings(data: Data, pairs: Tensor, most: int) -> Surroundings:
     from graphnetz.models import _enclosing
 
     indptr, indices = _rows(data)
-    first, second = pairs.numpy().astype(np.int64)
+    first, second = pairs.cpu().numpy().astype(np.int64)
     starts, nodes, labels, edges = _enclosing.enclosing(indptr, indices, first, second, most, LARGEST_LABEL)
     sizes = np.diff(starts)
-    return Surroundings(
-        torch.from_numpy(nodes), torch.from_numpy(labels), torch.from_numpy(np.ascontiguousarray(edges)),
-        torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes)), sizes,
-    )  # fmt: skip
+    parts = (nodes, labels, np.ascontiguousarray(edges), np.repeat(np.arange(len(sizes)), sizes))
+    return Surroundings(*(torch.from_numpy(part).to(pairs.device) for part in parts), sizes)
 
 
 def _rows(data: Data) -> tuple[np.ndarray, np.ndarray]:
@@ -193,7 +191,7 @@ def _rows(data: Data) -> tuple[np.ndarray, np.ndarray]:
     import scipy.sparse as sp
 
     nodes = int(data.num_nodes or 0)
-    row, col = data.edge_index.numpy()
+    row, col = data.edge_index.cpu().numpy()
     proper = row != col
     matrix = sp.csr_matrix((np.ones(int(proper.sum())), (row[proper], col[proper])), shape=(nodes, nodes))
     matrix = (matrix + matrix.T).tocsr()

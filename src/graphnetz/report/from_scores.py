@@ -86,8 +86,9 @@ def told(data: pd.DataFrame, replication: str | Mapping[str, str] | None) -> pd.
     if replication is None:
         return data
     table = replication if isinstance(replication, Mapping) else dict.fromkeys(data["task"], replication)
+    known = set(data["task"].tolist())
     for task in table:
-        if task not in set(data["task"]):
+        if task not in known:
             raise unknown_name("task", task, data["task"].unique())
     wanted = data["task"].map(table)
     given = data.get("replication", wanted).fillna(wanted)

@@ -54,7 +54,8 @@ class OnGraphs(TaskType):
         if not isinstance(split.data, PackedGraphs):
             yield split.data
             return
-        for index in split.train[torch.randperm(split.train.numel())].split(batch_size):
+        order = torch.randperm(split.train.numel()).to(split.train.device)  # drawn alike whatever the device
+        for index in split.train[order].split(batch_size):
             yield split.data.select(index)
 
     def scores(self, model: nn.Module, split: Split, parts: tuple[str, ...]) -> dict[str, Tensor]:

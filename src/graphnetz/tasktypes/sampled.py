@@ -70,7 +70,7 @@ class SampledNodes(NodeClassification):
 
     def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
         with self._make.epoch(split):
-            order = split.train[torch.randperm(split.train.numel())]
+            order = split.train[torch.randperm(split.train.numel()).to(split.train.device)]
             jobs = [(seeds, draw_key()) for seeds in torch.split(order, self._make.size)]
             yield from ahead(functools.partial(self._drawn, split), jobs)
 
@@ -98,7 +98,8 @@ class SampledLinks(LinkPrediction):
     def batches(self, split: Split, batch_size: int) -> Iterator[Any]:
         pairs = split.train
         with self._make.epoch(split):
-            for chosen in torch.split(torch.randperm(len(pairs)), max(self._make.size // 2, 1)):
+            order = torch.randperm(len(pairs)).to(pairs.index.device)
+            for chosen in torch.split(order, max(self._make.size // 2, 1)):
                 ends, local = np.unique(pairs.index[:, chosen].cpu().numpy(), return_inverse=True)
                 batch = self._make.shaped(split, self._make.drawn(split, ends, draw_key()))
                 batch.pairs = type(pairs)(
