@@ -271,7 +271,7 @@ def priced(certificates: list[Certificate]) -> str:
     for (paper, task), mine in tasks.items():
         each = ", ".join(f"{r['model']} {r['core_hours']:.2g}" for r in mine)
         rows.append(f"| {PAPERS[paper]} | `{task}` | {each} | {sum(r['core_hours'] for r in mine):.2g} |")
-    dear = [f"{r['model']} on `{r['task']}` ({r['core_hours']:.0f})" for r in left if r["core_hours"] > HOURS]
+    dear = [f"{r['model']} on `{r['task']}` ({r['core_hours']:.3g})" for r in left if r["core_hours"] > HOURS]
     total = sum(r["core_hours"] for mine in tasks.values() for r in mine)
     return PRICED.format(rows="\n".join(rows), dear=", ".join(dear), total=total)
 
