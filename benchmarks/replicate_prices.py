@@ -1,8 +1,7 @@
 """Core-hours of published protocols, in processor time: ``python benchmarks/replicate_prices.py SUITE SIZE TASK...``.
 
 `graphnetz replicate --dry-run` prices by the clock, which a busy machine slows down. This takes the same probe (one
-epoch, twice, in this process), counts processor seconds, and adds what it finds to
-``benchmarks/results/replicate_prices.json``.
+epoch, twice, in this process), counts processor seconds, and adds to ``benchmarks/results/replicate_prices.json``.
 A price is that of all cells at the largest number of epochs; training stops earlier where the rate reaches its end.
 Files and networks come from the folder or address in ``GRAPHNETZ_MIRROR``.
 """
@@ -35,7 +34,8 @@ def prices(suite: str, size: str, task: str) -> list[dict[str, object]]:
     models = [row.model for row in chosen.published() if row.task == full and row.mean == row.mean]
     with tempfile.TemporaryDirectory() as root:
         settings = {"suite": suite, "task": [task], "model": list(dict.fromkeys(models)), "root": root}
-        bench, plan = resolve(RunConfig.read(settings | ({"size": size} if chosen.sizes else {}))).plan()
+        settings |= {"size": size} if chosen.sizes else {"protocol": "paper"}
+        bench, plan = resolve(RunConfig.read(settings)).plan()
         counts, first = Counter(cell.model for cell in plan.cells), {}
         for cell in plan.cells:
             first.setdefault(cell.model, cell)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphnetz.papers.replicate import HOURS
 from graphnetz.records.replication import Certificate, ReplicatedCell, certificate_from_json
 from graphnetz.report.certificate import markdown
 
@@ -33,11 +34,11 @@ What came of the numbers and claims of two papers when their experiments were ru
 
 {summary}
 
-The certificate of Benchmarking GNNs holds what size small teaches within minutes: a stochastic block model, tours, CSL
-and cycles, with fewer graphs and shorter training than the paper's. Levels differ there, as they must; directions are
-the paper's wherever a claim could be asked. Its published sizes were not trained: where their data can be made here
-(CYCLES, GraphTheoryProp), a training takes hours. That positions help on CSL is the same difference on all five folds
-(1.0 against 0.1), which five folds are too few to show at 5 %.
+The certificate of Benchmarking GNNs at size small holds what minutes teach: a stochastic block model, tours, CSL and
+cycles, with fewer graphs and shorter training than the paper's. Levels differ there, as they must; directions are the
+paper's wherever a claim could be asked. That positions help on CSL is the same difference on all five folds (1.0
+against 0.1), which five folds are too few to show at 5 %. None of its cells was trained under the published protocol
+for this page; [what they would take](#published-protocols-that-were-not-run) is listed below.
 
 ![Differences of {comparable} cells from the published means](images/replication.png)
 
@@ -63,6 +64,7 @@ How to read the words:
 graphnetz replicate graphnetz --size published --mirror DIR
 graphnetz replicate benchmarking-gnns --table 8b --dry-run
 graphnetz replicate benchmarking-gnns --table 8b
+graphnetz replicate benchmarking-gnns --table 10 --size generated
 graphnetz replicate rings --mirror DIR
 graphnetz replicate glemos --mirror DIR
 ```
@@ -71,6 +73,10 @@ runs what is reachable of a paper and writes `certificate.html`, `.md` and `.jso
 and what came of every claim of the paper. All cells are priced first (`--dry-run` stops there); what takes more than
 `--hours` core-hours per model and task (8) is left out and listed, and so is data that cannot be had. Then every run
 shows its progress and the time left. Called again, only missing cells are trained.
+
+Of Benchmarking GNNs, size published trains the network of every row of a table (500k rows, encodings and second runs
+too) with the width, rate, batch and patience of that row, on the published files; size generated does the same on data
+of our own, or rebuilt from its sources, where there is any. Both measure the training examples too, as the tables do.
 
 `rings` sets the words of Coupette et al. (2025) on each dataset (structure, features, verdict) beside those that our
 rules make of the same runs: the other word *contradicts*, *undecided* leaves a claim *not shown*. Size small is MUTAG
@@ -232,6 +238,44 @@ def picture(cells: list[ReplicatedCell]) -> None:
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
 
 
+PRICED = """## Published protocols that were not run
+
+A cell whose published protocol takes at most 8 core-hours per model and task belongs on this page. These are such cells
+of data that is at hand, and their training was left out because of what it costs: {total:.0f} core-hours together.
+
+| paper | task | models, with the core-hours of each | together |
+| --- | --- | --- | --- |
+{rows}
+
+Prices are processor time of one core: a probe of one epoch times the largest number of epochs (1,000 in Benchmarking
+GNNs, where the rate ends training sooner), times all runs (`python benchmarks/replicate_prices.py`). More than 8
+core-hours by the same probe: {dear}. Not priced, and not run either: CSL with positions and the six encodings of Table
+13, DD, AQSOL, PATTERN, CLUSTER and tours at size generated, CYCLES and GraphTheoryProp. Everything else needs files
+that no mirror here has.
+"""
+
+
+def priced(certificates: list[Certificate]) -> str:
+    """What the cells would take that could be run here and were not; empty where nothing is priced."""
+    path = RESULTS / "replicate_prices.json"
+    if not path.exists():
+        return ""
+    ran = {(cell.task, cell.model) for made in certificates for cell in made.cells}
+    left = [r for r in json.loads(path.read_text(encoding="utf-8")) if (r["task"], r["model"]) not in ran]
+    tasks: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in left:
+        if row["core_hours"] <= HOURS:
+            paper = "graphnetz" if row["suite"] == "cross-category" else "benchmarking-gnns"
+            tasks.setdefault((paper, row["task"]), []).append(row)
+    rows = []
+    for (paper, task), mine in tasks.items():
+        each = ", ".join(f"{r['model']} {r['core_hours']:.2g}" for r in mine)
+        rows.append(f"| {PAPERS[paper]} | `{task}` | {each} | {sum(r['core_hours'] for r in mine):.2g} |")
+    dear = [f"{r['model']} on `{r['task']}` ({r['core_hours']:.3g})" for r in left if r["core_hours"] > HOURS]
+    total = sum(r["core_hours"] for mine in tasks.values() for r in mine)
+    return PRICED.format(rows="\n".join(rows), dear=", ".join(dear), total=total)
+
+
 SWEEP = """## Every reachable task
 
 The GraphNetz paper ends by saying that more tasks are the next experiment. Over one task of each of {graphs} graphs
@@ -288,7 +332,7 @@ def page() -> str:
     parts = [HEAD.format(**words)]
     for made in held:
         parts.append(f"## {made.citation} (`{made.paper}`, size {made.size})\n\n{markdown(made, heading=3)}")
-    return "\n".join([*parts, *filter(None, [sweep()])])
+    return "\n".join([*parts, *filter(None, [priced(held), sweep()])])
 
 
 if __name__ == "__main__":
