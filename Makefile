@@ -7,7 +7,7 @@ OUT ?= runs/$(SUITE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots latex minimum real release clean
+.PHONY: help install run test lint format docs bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots pictures latex minimum real release clean
 
 help:
 	@echo "make run        set up, run the default benchmark, write a report to $(OUT)"
@@ -18,6 +18,7 @@ help:
 	@echo "make real       check the real data of the default suite (where pip reaches an index)"
 	@echo "make browser    look at the report in a real browser"
 	@echo "make screenshots  take the pictures again that the browser tests compare; look at them before you commit"
+	@echo "make pictures   take the pictures of the README and the documentation from $(OUT)"
 	@echo "make latex      compile what the report writes for papers"
 	@echo "make minimum    set up the lowest declared versions beside, run a selection of the tests on them"
 	@echo "make release    build, check, install the wheel into an empty environment and run it"
@@ -95,6 +96,11 @@ bench-short: install
 screenshots: install
 	sh scripts/chromium.sh
 	$(BIN)/python scripts/screenshots.py
+
+# Of the README and the documentation, after make run: all of them show the same run.
+pictures: install
+	sh scripts/chromium.sh
+	$(BIN)/python scripts/report_picture.py $(OUT)
 
 bench: install
 	$(BIN)/python benchmarks/bench.py $(BENCH_ARGS)
