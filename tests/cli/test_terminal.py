@@ -161,6 +161,17 @@ def test_a_model_without_a_cell_says_why_with_file_and_line(tmp_path, monkeypatc
     assert len(lines) == 1  # its cells failed: the reason stands with their number, and nowhere else
 
 
+def test_comparisons_print_what_decides_within_80_columns():
+    """Of thirty-six columns pandas printed the first four and the last four: no p, no interval, no answer."""
+    frame = example_report().pairwise()
+    lines = str(frame).splitlines()
+    assert lines[0].split() == list(frame._FIRST)
+    assert max(map(len, lines[:-1])) <= 80
+    assert "p_holm" in lines[-1]
+    assert "p_holm" in str(frame[["p_holm"]])
+    assert frame.columns[:4].tolist() == ["task", "model_a", "model_b", "mean_diff"]
+
+
 def test_help_begins_with_what_somebody_does_first(capsys):
     assert cli.run_app(["--help"]) == 0
     listed = [
