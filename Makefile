@@ -9,7 +9,7 @@ FIELD := benchmarks/results/field
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs site bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots latex paper minimum real release clean
+.PHONY: help install run test lint format docs site bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots pictures latex paper minimum real release clean
 
 help:
 	@echo "make run        set up, run the default benchmark, write a report to $(OUT)"
@@ -21,6 +21,7 @@ help:
 	@echo "make real       check the real data of the default suite (where pip reaches an index)"
 	@echo "make browser    look at the report in a real browser"
 	@echo "make screenshots  take the pictures again that the browser tests compare; look at them before you commit"
+	@echo "make pictures   take the pictures of the README and the documentation from $(OUT)"
 	@echo "make latex      compile what the report writes for papers"
 	@echo "make paper      numbers, figures and text of the methods paper (docs/paper) from stored results"
 	@echo "make minimum    set up the lowest declared versions beside, run a selection of the tests on them"
@@ -104,6 +105,11 @@ bench-short: install
 screenshots: install
 	sh scripts/chromium.sh
 	$(BIN)/python scripts/screenshots.py
+
+# Of the README and the documentation, after make run: all of them show the same run.
+pictures: install
+	sh scripts/chromium.sh
+	$(BIN)/python scripts/report_picture.py $(OUT)
 
 bench: install
 	$(BIN)/python benchmarks/bench.py $(BENCH_ARGS)

@@ -9,6 +9,7 @@ import typer.main
 
 from graphnetz._core.errors import unknown_name
 from graphnetz.cli import app as cli
+from graphnetz.cli.app import ORDER
 from graphnetz.cli.run import absent_lines, failure_lines
 from graphnetz.records import CellResult
 from graphnetz.report import BenchmarkReport, example_report
@@ -158,6 +159,26 @@ def test_a_model_without_a_cell_says_why_with_file_and_line(tmp_path, monkeypatc
     assert cli.run_app(["run", *again]) == 1
     lines = [line for line in capsys.readouterr().err.splitlines() if "told.py:8 in forward" in line]
     assert len(lines) == 1  # its cells failed: the reason stands with their number, and nowhere else
+
+
+def test_comparisons_print_what_decides_within_80_columns():
+    """Of thirty-six columns pandas printed the first four and the last four: no p, no interval, no answer."""
+    frame = example_report().pairwise()
+    lines = str(frame).splitlines()
+    assert lines[0].split() == list(frame._FIRST)
+    assert max(map(len, lines[:-1])) <= 80
+    assert "p_holm" in lines[-1]
+    assert "p_holm" in str(frame[["p_holm"]])
+    assert frame.columns[:4].tolist() == ["task", "model_a", "model_b", "mean_diff"]
+
+
+def test_help_begins_with_what_somebody_does_first(capsys):
+    assert cli.run_app(["--help"]) == 0
+    listed = [
+        line.split()[0] for line in capsys.readouterr().out.partition("Commands:")[2].splitlines() if line[2:3].strip()
+    ]
+    assert listed[:4] == ["check", "run", "resume", "status"]
+    assert set(ORDER) < set(listed)
 
 
 def test_the_summary_prints_mean_and_interval_first_within_80_columns():

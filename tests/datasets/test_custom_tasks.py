@@ -10,6 +10,7 @@ import torch
 from scipy import sparse
 from torch_geometric.data import Data
 
+from graphnetz import get_split
 from graphnetz._core.errors import DataError, UnknownNameError, UsageError
 from graphnetz.datasets import (
     BENCHMARK_TASKS,
@@ -272,3 +273,9 @@ def test_nodes_of_gml_keep_their_names(tmp_path):
     table = pd.DataFrame({"node": list(graph), "club": [graph.nodes[n]["club"] for n in graph]})
     task = task_from_edges("k", tmp_path / "g.gml", labels=table, label_column="club")
     assert list(task.names.nodes)[:2] == ["p 0", "p 1"]
+
+
+def test_labels_that_are_no_classes_are_not_told_to_get_masks():
+    data = Data(x=torch.randn(20, 3), edge_index=torch.randint(20, (2, 40)), y=torch.randn(20))
+    with pytest.raises(DataError, match="needs class numbers in y, and these are float32"):
+        get_split(task_from_dataset("values", "node_cls", data))

@@ -207,6 +207,32 @@ def test_whole_number_ids_keep_their_order_and_names(tmp_path):
     assert read_graph(path, num_nodes=101).edges.tolist() == [[10, 9], [9, 100]]
 
 
+def test_a_mapping_holds_a_value_or_a_row_by_node():
+    """Python's own table of labels had the shape ()."""
+    edges = [["ann", "ben"], ["ben", "cid"], ["cid", "ann"]]
+    frame = pd.DataFrame(edges, columns=["source", "target"])
+    graph = read_graph(
+        frame, labels={"cid": "red", "ann": "blue", "dan": "red"},
+        features={"ben": [2, 0.5], "ann": [1, 0.25], "cid": [3, 0.5], "dan": [4, 1]},
+    )  # fmt: skip
+    assert graph.names.tolist() == ["ann", "ben", "cid", "dan"]  # dan has no edge
+    assert graph.labels.tolist() == ["blue", None, "red", "red"]
+    assert graph.features.tolist() == [[1, 0.25], [2, 0.5], [3, 0.5], [4, 1]]
+    with pytest.raises(DataError, match="rows of different length"):
+        read_graph(frame, features={"ann": [1, 2], "ben": [1]})
+
+
+def test_what_a_table_lacks_is_named():
+    frame = pd.DataFrame([["a", "b"], ["b", "c"]], columns=["source", "target"])
+    numbers = pd.DataFrame({"node": ["a", "b"], "size": [1.0, 2.0]})
+    with pytest.raises(DataError, match=r"covers 2 of 3 nodes, not 'c'; give one row per node\."):
+        read_graph(frame, features=numbers)
+    with pytest.raises(DataError, match=r"no column 'age', which is one of age, size; .* it has size\. Add it\."):
+        read_graph(frame, features=pd.DataFrame({"node": list("abc"), "size": 1.0}), feature_columns=["age", "size"])
+    with pytest.raises(DataError, match=r"no column 'kind'; besides the ids it has size\. Name one of these\."):
+        read_graph(frame, labels=numbers, label_column="kind")
+
+
 def test_array_of_labels_says_how_many_nodes_there_are(tmp_path):
     path = tmp_path / "e.csv"
     path.write_text("0,1\n1,3\n")

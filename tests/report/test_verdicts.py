@@ -98,6 +98,10 @@ def test_tasks_that_no_model_solves_are_named(build):
         config=config,
     )
     assert "No model is shown to beat the baselines on hard and trap." in report.verdict()
+    every = build(
+        {f"trap {i}": {"GCN": 0.7, "Majority": 0.5, "LogisticRegression": 0.9} for i in range(4)}, config=config
+    )
+    assert "No model is shown to beat the baselines on any of the 4 tasks." in every.verdict()
     assert "No model is shown to beat all of Majority and LogisticRegression" in report.verdict("hard")
     assert "No model" not in report.verdict("easy")
 

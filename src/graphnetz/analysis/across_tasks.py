@@ -14,11 +14,11 @@ MOST_PLACES = 8
 
 
 def across_verdicts(
-    ranking: Ranking, *, wilcoxon: Sequence[Comparison], unbeaten: Sequence[str], n_failed: int
+    ranking: Ranking, *, wilcoxon: Sequence[Comparison], unbeaten: Sequence[str], n_tasks: int, n_failed: int
 ) -> list[Verdict]:
     """Return ranking, places, cautions and design limits, most important first.
 
-    ``unbeaten`` are the tasks on which no model beats the baselines.
+    ``unbeaten`` are the tasks, of ``n_tasks``, on which no model beats the baselines.
     """
     out = [_ranking(ranking), *_places(ranking.sets)]
     if ranking.dependent and ranking.tasks:
@@ -32,11 +32,12 @@ def across_verdicts(
             )
         )
     if unbeaten:
+        where = f"any of the {n_tasks} tasks" if len(unbeaten) == n_tasks > 3 else names(unbeaten, most=30)
         out.append(
             Verdict(
                 "warning",
                 ALL_TASKS,
-                f"No model is shown to beat the baselines on {names(unbeaten, most=30)}.",
+                f"No model is shown to beat the baselines on {where}.",
                 claims=("baselines",),
             )
         )

@@ -457,6 +457,7 @@ class Analysis:
             self.ranking,
             wilcoxon=[w for _, w in self.side_by_side],
             unbeaten=self.unbeaten,
+            n_tasks=len(table.tasks),
             n_failed=len(self.facts.failures),
         )
         remarks = grouped(self.diagnostics, lambda found: found.task)

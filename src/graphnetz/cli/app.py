@@ -21,8 +21,21 @@ from graphnetz._core.text import printable, shorten
 OK, FAILED_CELLS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
+ORDER = (
+    "check", "run", "resume", "status", "serve", "report", "compare", "baseline", "merge", "leaderboard", "plan",
+    "doctor", "train", "predict", "select", "rings", "submit", "verify", "reproduce", "replicate", "published", "list",
+    "guide",
+)  # fmt: skip
+"""Commands as somebody meets them; those that are not named come last."""
+
+
 class WholeGroup(TyperGroup):
     """A group of commands whose help shows the first sentence of each whole, not its first words."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in the order in which help shows them."""
+        place = {name: i for i, name in enumerate(ORDER)}
+        return sorted(super().list_commands(ctx), key=lambda name: place.get(name, len(place)))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write names and sentences."""

@@ -304,7 +304,7 @@ def task_from_edges(
         a frame; a scipy sparse matrix; a networkx graph; a PyG ``Data``. A table with a column ``graph``
         holds many graphs: labels then have the columns ``graph`` and ``label``, features ``graph`` and ``node``.
     labels
-        One label per node: a CSV with the columns ``node`` and ``label``, a frame or an array. Nodes
+        One label per node: a CSV with the columns ``node`` and ``label``, a frame, a mapping or an array. Nodes
         without a label take part in the graph but in no split.
     features
         One row of numbers per node: a CSV with a ``node`` column, a frame or an array. A
@@ -513,7 +513,7 @@ def _add_node_labels(data: Any, graph: GraphArrays, *, splits: int, name: str) -
     import torch
 
     if graph.labels is None:
-        raise DataError(f"The task {name!r} classifies nodes and has no labels; give labels= one value per node.")
+        raise DataError(f"The task {name!r} classifies nodes and has no labels; give one per node, labels= (--labels).")
     codes = class_codes(graph.labels)
     if len(np.unique(codes[codes >= 0])) < 2:
         raise DataError(f"The labels of the task {name!r} hold fewer than two classes; there is nothing to tell apart.")

@@ -51,8 +51,8 @@ def read_graph(
         ``edge_index``; a networkx graph; a frame; a scipy sparse matrix; an array or tensor
         ``[2, E]`` or ``[E, 2]``.
     labels
-        One label per node: a table with a column of node ids and one of labels (file or frame), or
-        an array. Nodes of an edge list that only such a table names become isolated nodes.
+        One label per node: a table with a column of node ids and one of labels (file or frame), a
+        mapping by node, or an array. Nodes of an edge list that only such a table names become isolated nodes.
     features
         One row of numbers per node, likewise.
     num_nodes

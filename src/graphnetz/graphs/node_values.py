@@ -86,6 +86,15 @@ def _table_of(side: Any, graph: GraphArrays, label: str | None) -> _Table | None
         columns = {title: values_of([row[i] for _, row in rows]) for i, title in enumerate(titles)}
         cells: list[str] = [row[_id_column(titles)] for _, row in rows]
         name, lines = path.name, [number for number, _ in rows]
+    elif isinstance(side, Mapping):  # a value, or a row of values, by node
+        values = [value if np.ndim(value) else [value] for value in side.values()]
+        if len({len(row) for row in values}) > 1:
+            raise DataError("The mapping has rows of different length. Give every node as many values.")
+        titles, name, lines = ["node", *map(str, range(len(values[0]) if values else 0))], "The mapping", []
+        cells = [str(node) for node in side]
+        columns = {"node": np.array(cells, dtype=object)} | {
+            title: values_of([str(row[i]) for row in values]) for i, title in enumerate(titles[1:])
+        }
     elif hasattr(side, "columns"):
         titles, name, lines = [str(column) for column in side.columns], "The table", []
         columns = {title: side[column].to_numpy() for title, column in zip(titles, side.columns, strict=True)}
@@ -187,7 +196,9 @@ def _refuse_conflicts(table: _Table, positions: np.ndarray, values: np.ndarray, 
 def _label_column(table: _Table, column: str | None) -> str:
     titles = list(table.columns)
     if column is not None and column not in titles:
-        raise DataError(f"{table.name} has no column {column!r}; besides the ids it has {', '.join(titles)}.")
+        raise DataError(
+            f"{table.name} has no column {column!r}; besides the ids it has {', '.join(titles)}. Name one of these."
+        )
     usual = [title for title in titles if title.lower() in LABEL_TITLES]
     for choice in ([column] if column is not None else [], titles, usual):
         if len(choice) == 1:
@@ -207,11 +218,18 @@ def _features(given: Any, graph: GraphArrays, table: _Table | None, wanted: Sequ
         return feature_matrix(np.asarray(values)[:, None] if np.ndim(values) == 1 else values, graph.num_nodes)
     positions = _positions(table, graph)
     if len(np.unique(positions)) != graph.num_nodes:
-        covered = len(np.unique(positions))
-        raise DataError(f"{table.name} covers {covered} of {graph.num_nodes} nodes; give one row per node.")
+        known = set(positions.tolist())
+        gone = next(i for i in range(graph.num_nodes) if i not in known)
+        first = repr(str(gone if graph.names is None else graph.names[gone]))
+        raise DataError(
+            f"{table.name} covers {len(known)} of {graph.num_nodes} nodes, not {first}; give one row per node."
+        )
     missing = next((name for name in wanted if name not in table.columns), None)
     if missing is not None:
-        raise DataError(f"{table.name} has no column {missing!r}; besides the ids it has {', '.join(table.columns)}.")
+        raise DataError(
+            f"{table.name} has no column {missing!r}, which is one of {', '.join(wanted)}; besides the ids it has "
+            f"{', '.join(table.columns)}. Add it."
+        )
     out = np.zeros((graph.num_nodes, len(wanted or table.columns)), dtype=np.float32)
     for place, name in enumerate(wanted or table.columns):
         values = feature_matrix(

@@ -45,10 +45,27 @@ class SummaryFrame(pd.DataFrame):
         # Where something failed, why takes the room of the ends of the interval, so that a row stays a line.
         failed = told is not None and (told != "ok").any()
         shown = ["mean", "ci_half", "n_seeds", "status"] if failed else list(self._FIRST)
-        width, rows = pd.get_option("display.width") or 80, pd.get_option("display.max_rows")
-        text = pd.DataFrame(self)[shown].to_string(max_rows=rows, max_colwidth=34, line_width=max(80, width))
-        rest = [str(name) for name in self.columns if name not in shown]
-        return f"{text}\n[{len(self)} rows; also {', '.join(rest)}]" if rest else text
+        return _first_columns(self, shown)
+
+
+def _first_columns(frame: pd.DataFrame, shown: Sequence[str], **options: Any) -> str:
+    """Return a frame as text with these columns, and the names of the others below."""
+    width, rows = pd.get_option("display.width") or 80, pd.get_option("display.max_rows")
+    options = {"max_rows": rows, "max_colwidth": 34, "line_width": max(80, width)} | options
+    text = pd.DataFrame(frame)[list(shown)].to_string(**options)
+    rest = [str(name) for name in frame.columns if name not in shown]
+    return f"{text}\n[{len(frame)} rows; also {', '.join(rest)}]" if rest else text
+
+
+class PairwiseFrame(pd.DataFrame):
+    """A data frame that prints the difference, the interval that holds for all pairs, what decides, and the reach."""
+
+    _FIRST = ("task", "model_a", "model_b", "mean_diff", "sim_low", "sim_high", "p_decided", "different", "reach")
+
+    def __repr__(self) -> str:
+        if not set(self._FIRST) <= set(self.columns):
+            return str(pd.DataFrame(self))
+        return _first_columns(self, self._FIRST, float_format=lambda value: f"{value:.3g}", index=False)
 
 
 def summary_frame(stats: Sequence[CellStat]) -> pd.DataFrame:
@@ -77,7 +94,7 @@ def pairwise_frame(pairs: Sequence[Comparison], *, method: str, family: str) -> 
     """The documented columns of the chosen test, those of the test that decides, then what explains them."""
     said = {"method": [method] * len(pairs), "family": [family] * len(pairs)}
     last = _columns(pairs, {"family_size": "family_size", "reason": "reason"})
-    return pd.DataFrame(_columns(pairs, _PAIRWISE) | _source_columns(pairs) | said | last)
+    return PairwiseFrame(_columns(pairs, _PAIRWISE) | _source_columns(pairs) | said | last)
 
 
 def _source_columns(pairs: Sequence[Comparison]) -> dict[str, list[Any]]:

@@ -162,6 +162,12 @@ def _single(packed: PackedGraphs, y: Tensor) -> Any:
 
 def _masked(packed: PackedGraphs, seed: int) -> tuple[dict[str, Any], Replication]:
     missing = [key for key in _MASKS if key not in packed.node]
+    y = packed.node["y"]
+    if missing and y.is_floating_point() and (y.dim() == 1 or y.size(1) == 1):  # masks would not help
+        raise DataError(
+            f"Node classification needs class numbers in y, and these are {str(y.dtype).removeprefix('torch.')}. Give "
+            "whole numbers from 0; values of nodes are no task here."
+        )
     if missing:
         raise DataError(
             f"Node classification on one graph needs boolean masks; {', '.join(missing)} missing. "

@@ -99,7 +99,7 @@ def _panel(axes: Axes, panel: DotPanel, looks: Mapping[str, Look]) -> None:
     axes.set_xlim(*base.limits(values, panel.bounds))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     axes.set_yticks(range(len(rows)), [escape.plot(row.model, width=18) for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     base.tidy(axes)
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x", zorder=1)
