@@ -166,7 +166,7 @@ def propagation_bytes(sampler: FolderSampler, hops: int, rows: Ids) -> float:
         before = [float(row * nodes), *sizes[:-1]]
         pieces = [_piece_bytes(sampler, ids, width, copied=ids is not rows) for ids in needed]
         most = max(most, *(sum(parts) for parts in zip(before, sizes, pieces, strict=True)))
-    return most + 8.0 * nodes + sum(4.0 * ids.size for ids in needed[:-1])
+    return float(most + 8.0 * nodes + sum(4.0 * ids.size for ids in needed[:-1]))
 
 
 def _piece_bytes(sampler: FolderSampler, ids: Any, width: int, *, copied: bool) -> float:
@@ -176,7 +176,7 @@ def _piece_bytes(sampler: FolderSampler, ids: Any, width: int, *, copied: bool) 
     for first in range(0, ids.size, CHUNK):
         chunk = ids[first : first + CHUNK]
         arcs += float((sampler.structure.indptr[chunk + 1] - sampler.structure.indptr[chunk]).sum())
-    return 8.0 * (min(arcs, _HOP_ARCS) + rows) + (40.0 + 4.0 * width * copied) * rows
+    return float(8.0 * (min(arcs, _HOP_ARCS) + rows) + (40.0 + 4.0 * width * copied) * rows)
 
 
 def _pages(ids: Any, row: int) -> float:

@@ -130,7 +130,8 @@ class Footprint:
 
     def __call__(self, cell: Cell) -> CellResult:
         """Return a result with the metric ``bytes``; its peak memory is a price too."""
-        self.before or self.before.append(memory.resident())
+        if not self.before:
+            self.before.append(memory.resident())
         spec, kind = self.workbench.specs[cell.model], TASK_TYPES[self.workbench.tasks[cell.task].task_type]
         with training_context(cell.seed, dtype=cell.protocol.dtype):
             split = self.workbench.seen_by(cell)
@@ -142,8 +143,9 @@ class Footprint:
                 model = build_model(kind, spec, split, cell.protocol).train()
                 peaks = [step_bytes(kind, model, small_split(split, *probe)) for probe in _PROBES]
                 needed, peak = resident(peaks, self.sizes[cell.task], limited=self.limited), 0.0
-        given = {"metric": "none", "metrics": {"bytes": needed}, "peak_memory": peak}
-        return CellResult(cell.key, cell.task, cell.model, cell.seed, **given)
+        return CellResult(
+            cell.key, cell.task, cell.model, cell.seed, metric="none", metrics={"bytes": needed}, peak_memory=peak
+        )
 
 
 def extrapolate(peaks: Sequence[float], size: GraphSize) -> float:
