@@ -111,7 +111,7 @@ def promise_phase(model: str, place: Path, memory: float | None, epochs: int | N
     from graphnetz.engine.cost import footprint
 
     estimated, price = [], footprint.estimate
-    footprint.estimate = lambda *args: estimated.extend(price(*args)) or list(estimated)
+    footprint.estimate = lambda *args, **how: estimated.extend(price(*args, **how)) or list(estimated)
     for kept in place.glob("propagated-*"):
         kept.unlink()
     begin, epochs = time.perf_counter(), epochs or EPOCHS[model]

@@ -76,7 +76,7 @@ def unpropagated(folder: GraphFolder) -> None:
 
 def test_anonymous_pages_are_enforced(folder: GraphFolder, monkeypatch) -> None:
     unpropagated(folder)
-    monkeypatch.setattr(footprint, "estimate", lambda workbench, sizes, cells: [0.0 for _ in cells])  # a wrong one
+    monkeypatch.setattr(footprint, "estimate", lambda workbench, sizes, cells, **_: [0.0 for _ in cells])  # a wrong one
     task = task_from_edges("wide", folder.path, epochs=1)
     options = {"tasks": task, "models": ["SGC"], "seeds": [0], "verbose": False, "workers": 1}
     report = run_benchmark(**options, backend="local", memory=150)  # a slice of all columns takes 330 MB
@@ -88,7 +88,7 @@ def test_anonymous_pages_are_enforced(folder: GraphFolder, monkeypatch) -> None:
 def test_the_estimate_is_within_a_fifth_of_the_peak(folder: GraphFolder, model: str, monkeypatch) -> None:
     priced = []
     price = footprint.estimate
-    monkeypatch.setattr(footprint, "estimate", lambda *args: priced.extend(price(*args)) or priced[-1:])
+    monkeypatch.setattr(footprint, "estimate", lambda *args, **how: priced.extend(price(*args, **how)) or priced[-1:])
     task = task_from_edges("wide", folder.path, epochs=2)
     options = {"tasks": task, "models": [model], "seeds": [0], "verbose": False, "workers": 1}
     protocol = {"batch_nodes": 256, "fanouts": (10, 10)}

@@ -217,12 +217,14 @@ def test_large_block_models_are_what_they_claim():
 
 def test_attention_is_charged_for_the_holes_between_its_arrays() -> None:
     """Rows per arc beside rows per node leave holes; rows of one kind alone do not."""
-    size, bytes_of = GraphSize(20_000, 400_000, 32), np.array([0.0, 10_000.0, 0.0, 200.0])
+    size, bytes_of = GraphSize(50_000, 1_000_000, 32), np.array([0.0, 10_000.0, 0.0, 200.0])
     peaks = [float(bytes_of @ [1, n, n**2, m]) for n, m in footprint._PROBES]
     alive = bytes_of @ [1, size.nodes, 0, size.arcs]
-    extra = footprint.resident(peaks, size) - footprint.extrapolate(peaks, size)
+    extra = footprint.resident(peaks, size, limited=False) - footprint.extrapolate(peaks, size)
     assert extra == pytest.approx((footprint.HOLES - 1) * alive)
-    given_back = dataclasses.replace(size, nodes=50_000, arcs=1_000_000)
-    assert footprint.resident(peaks, given_back) == footprint.extrapolate(peaks, given_back)
     plain = [10_000.0 * n for n, _ in footprint._PROBES]
-    assert footprint.resident(plain, size) == footprint.extrapolate(plain, size)
+    assert footprint.resident(plain, size, limited=False) == footprint.extrapolate(plain, size)
+    # Under a limit a large graph's arrays are given back; those of a smaller one are kept as ever.
+    assert footprint.resident(peaks, size, limited=True) == footprint.extrapolate(peaks, size)
+    small = dataclasses.replace(size, arcs=400_000)
+    assert footprint.resident(peaks, small, limited=True) > footprint.extrapolate(peaks, small)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _KEPT_BELOW = 1 << 30
 _KEPT = [0]  # bytes from which this process gives arrays back; 0 where nothing was asked for
+_SAVING = [False]
 LARGE_ARRAY = 16 << 20
 """Bytes of an array whose pages may be asked for again at every step: at less, that takes much of the step."""
 
@@ -28,6 +29,27 @@ def reuse_memory() -> bool:
     told = bool(mallopt(_MMAP_THRESHOLD, _KEPT_BELOW)) and bool(mallopt(_TRIM_THRESHOLD, (1 << 31) - 1))
     _KEPT[0] = _KEPT_BELOW if told else 0
     return told
+
+
+def save_memory() -> None:
+    """Note that memory is dearer than time in this process: it has a limit."""
+    _SAVING[0] = True
+
+
+def is_saving() -> bool:
+    """Return whether memory is dearer than time in this process.
+
+    Returns
+    -------
+    bool
+        What `save_memory` said.
+
+    Examples
+    --------
+    >>> is_saving()
+    False
+    """
+    return _SAVING[0]
 
 
 @contextmanager

@@ -215,7 +215,7 @@ class Workbench:
             watch, before, guard = self._lent(own, kind), switches(), self._guarded()
             raised: Exception | None = None
             try:
-                with threads_fixed(), malloc.giving_back(is_large(own.data)):
+                with threads_fixed(), malloc.giving_back(malloc.is_saving() and is_large(own.data)):
                     outcome, model, trace = self._train(cell, own)
             except Exception as error:
                 raised = error
@@ -273,7 +273,7 @@ class Workbench:
 
 
 def is_large(data: Any) -> bool:
-    """Whether freed arrays of a graph are given back, which bounds the memory of training on it as a whole."""
+    """Whether freed arrays of a graph are given back under a memory limit, which halves what attention takes on it."""
     return isinstance(data, Data) and data.num_edges >= LARGE_ARCS
 
 

@@ -27,8 +27,8 @@ SLICE_BYTES = 10**9
 CHUNK = 1 << 20
 """Nodes looked at together in passes over all of them."""
 
-_HOP_ROWS, _HOP_ARCS, _HOP_BYTES, _PAGE = 1 << 17, 1 << 20, 16, 4096
-"""Rows and arcs that a propagation takes at a time, the bytes of such an arc, and those that the system gives out."""
+_HOP_ROWS, _HOP_ARCS, _PAGE = 1 << 17, 1 << 20, 4096
+"""Rows and arcs that a propagation takes at a time, and the bytes that the system gives out."""
 
 _ops = functools.partial(ops, "folder_ops")
 
@@ -161,12 +161,22 @@ def propagation_bytes(sampler: FolderSampler, hops: int, rows: Ids) -> float:
     most = 0.0
     for width in {stop - start for start, stop in column_slices(folder)}:
         row = 4 * width
-        # The last hop writes row after row, the others where the rows belong.
+        # The last hop writes row after row, the others where the rows belong, from a piece of them.
         sizes = [_pages(ids, row) for ids in needed[:-1]] + [float(row * rows.size)]
         before = [float(row * nodes), *sizes[:-1]]
-        most = max(most, max(a + b for a, b in zip(before, sizes, strict=True)) + _piece_rows(width) * row)
-    masks = float(nodes * (hops > 1))
-    return most + 8.0 * nodes + masks + sum(4.0 * ids.size for ids in needed) + _HOP_BYTES * _HOP_ARCS
+        pieces = [_piece_bytes(sampler, ids, width, copied=ids is not rows) for ids in needed]
+        most = max(most, *(sum(parts) for parts in zip(before, sizes, pieces, strict=True)))
+    return float(most + 8.0 * nodes + sum(4.0 * ids.size for ids in needed[:-1]))
+
+
+def _piece_bytes(sampler: FolderSampler, ids: Any, width: int, *, copied: bool) -> float:
+    """Bytes held for a piece of a hop: its arcs and their weights, five numbers per row, and its rows where copied."""
+    rows = min(_piece_rows(width), ids.size)
+    arcs = 0.0
+    for first in range(0, ids.size, CHUNK):
+        chunk = ids[first : first + CHUNK]
+        arcs += float((sampler.structure.indptr[chunk + 1] - sampler.structure.indptr[chunk]).sum())
+    return float(8.0 * (min(arcs, _HOP_ARCS) + rows) + (40.0 + 4.0 * width * copied) * rows)
 
 
 def _pages(ids: Any, row: int) -> float:

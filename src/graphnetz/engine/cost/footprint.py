@@ -42,7 +42,7 @@ HOLES, ROW_BYTES = 1.8, 64
 
 Freed blocks of one size do not fit the next request of another, and the C library keeps them. Measured for attention on
 graphs of 10,000 and 50,000 nodes: 1.6 to 2.1. Where all rows are per node, as in GCN, it is 1, and so it is on large
-graphs, whose arrays are given back.
+graphs under a memory limit, whose arrays are given back.
 """
 
 _PROBES = ((512, 2048), (1024, 2048), (1536, 2048), (512, 6144))
@@ -73,7 +73,8 @@ def refuse_too_large(
     count = min(workers or default_workers(Limits(memory_mb=limit)), len(cells))
     budget = limit * 1e6 if limit is not None else memory.available() / max(count, 1)
     suspects = [cell for cell in groups.values() if _suspicious(cell, plan.sizes, workbench, budget)]
-    for cell, needed in zip(suspects, estimate(workbench, plan.sizes, suspects), strict=True):
+    prices = estimate(workbench, plan.sizes, suspects, limited=limit is not None)
+    for cell, needed in zip(suspects, prices, strict=True):
         if needed is not None and needed > budget and cell.task not in plan.sizes:
             raise UsageError(
                 f"{cell.task} / {cell.model} needs about {needed / 1e6:.0f} MB beside the graph on disk and a worker "
@@ -104,12 +105,15 @@ def _suspicious(cell: Cell, sizes: Mapping[str, GraphSize], workbench: Workbench
     return 4.0 * (size.nodes * (size.features + 64 * wide) + size.arcs * 32 * wide) > budget
 
 
-def estimate(workbench: Workbench, sizes: Mapping[str, GraphSize], cells: Sequence[Cell]) -> list[float | None]:
+def estimate(
+    workbench: Workbench, sizes: Mapping[str, GraphSize], cells: Sequence[Cell], *, limited: bool
+) -> list[float | None]:
     """Bytes that training each cell takes above its worker's baseline; None where the model's step failed.
 
-    The steps run in a supervised worker: what crashes there is left for the run itself to report.
+    ``limited`` says whether workers have a memory limit: they give large arrays back then. The steps run in a
+    supervised worker: what crashes there is left for the run itself to report.
     """
-    price = Footprint(workbench, dict(sizes))
+    price = Footprint(workbench, dict(sizes), limited)
     results = results_of(LocalExecutor(workers=1), cells, price, limits=Limits(seconds=600.0))
     found = [results[cell.key] for cell in cells]
     return [max(one.metrics["bytes"], one.peak_memory) if one.ok else None for one in found]
@@ -121,11 +125,13 @@ class Footprint:
 
     workbench: Workbench
     sizes: Mapping[str, GraphSize]
+    limited: bool
     before: list[float] = field(default_factory=list)  # resident bytes of the process at the first call in it
 
     def __call__(self, cell: Cell) -> CellResult:
         """Return a result with the metric ``bytes``; its peak memory is a price too."""
-        self.before or self.before.append(memory.resident())
+        if not self.before:
+            self.before.append(memory.resident())
         spec, kind = self.workbench.specs[cell.model], TASK_TYPES[self.workbench.tasks[cell.task].task_type]
         with training_context(cell.seed, dtype=cell.protocol.dtype):
             split = self.workbench.seen_by(cell)
@@ -136,9 +142,10 @@ class Footprint:
                 seed_everything(cell.seed)
                 model = build_model(kind, spec, split, cell.protocol).train()
                 peaks = [step_bytes(kind, model, small_split(split, *probe)) for probe in _PROBES]
-                needed, peak = resident(peaks, self.sizes[cell.task]), 0.0
-        given = {"metric": "none", "metrics": {"bytes": needed}, "peak_memory": peak}
-        return CellResult(cell.key, cell.task, cell.model, cell.seed, **given)
+                needed, peak = resident(peaks, self.sizes[cell.task], limited=self.limited), 0.0
+        return CellResult(
+            cell.key, cell.task, cell.model, cell.seed, metric="none", metrics={"bytes": needed}, peak_memory=peak
+        )
 
 
 def extrapolate(peaks: Sequence[float], size: GraphSize) -> float:
@@ -147,12 +154,13 @@ def extrapolate(peaks: Sequence[float], size: GraphSize) -> float:
     return step + ARC_BYTES * size.arcs + 4.0 * size.nodes * size.features
 
 
-def resident(peaks: Sequence[float], size: GraphSize) -> float:
+def resident(peaks: Sequence[float], size: GraphSize, *, limited: bool) -> float:
     """What a process takes for a step: the bytes alive, and holes between them where rows of two kinds alternate."""
     terms, powers = _terms(peaks), _powers(size)
     parts = terms * powers
     step = float(parts.sum())
-    mixed = bool(size.arcs < LARGE_ARCS and terms[3] > ROW_BYTES and 0.1 * step < parts[3] < 0.9 * step)
+    given_back = limited and size.arcs >= LARGE_ARCS
+    mixed = bool(not given_back and terms[3] > ROW_BYTES and 0.1 * step < parts[3] < 0.9 * step)
     return extrapolate(peaks, size) + ((HOLES - 1.0) * step if mixed else 0.0)
 
 

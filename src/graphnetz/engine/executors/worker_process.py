@@ -109,6 +109,7 @@ def _loop(channel: Channel, load: Load, *, forks: bool) -> None:
     baseline = memory.resident()
     if limits.memory_mb is not None:
         memory.limit_address_space(limits.memory_mb)
+        malloc.save_memory()
     channel.send(("ready", (os.getpid(), baseline)))
     while True:
         cell: Cell = channel.receive()
