@@ -118,6 +118,22 @@ def test_one_task_or_one_model_has_no_findings_that_compare():
     assert findings(empty.analysis) == ()
 
 
+def test_tasks_on_which_every_run_collapsed_count_for_nobody(report):
+    """Nothing is compared there, so that no baseline is unbeaten and no model is best."""
+    rows = [(task, model, seed, value) for task, models in TRUTH.items() for model, value in models.items()
+            for seed in range(6)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["task", "model", "seed", "score"])
+    rng = np.random.default_rng(5)
+    frame["score"] += rng.normal(0, 0.01, len(frame))
+    frame.loc[frame["task"] == "same", "score"] = 0.0
+    made = BenchmarkReport.from_scores(frame.assign(metric="test_f1", greater_is_better=True, task_type="edge_cls"))
+    made.config["baselines"] = BASELINES
+    told = {found.name: found for found in findings(made.analysis)}
+    compared = {pair.task for pair in made.analysis.comparisons}
+    assert {row[0] for row in told["best"].table.rows} == compared
+    assert all(row[1] == len(compared) for row in told["rules"].table.rows)
+
+
 def test_shares_never_round_to_a_certainty():
     assert [share(0, 5), share(5, 5), share(1, 400), share(399, 400)] == ["0 %", "100 %", "below 1 %", "over 99 %"]
 

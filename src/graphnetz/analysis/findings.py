@@ -18,7 +18,7 @@ from graphnetz._core.grouping import grouped
 from graphnetz._core.text import counted, names
 from graphnetz.analysis.verdicts import kind_of
 from graphnetz.records import Table
-from graphnetz.records.analysis import Comparison
+from graphnetz.records.analysis import Comparison, Place
 from graphnetz.records.findings import BASELINE, CARRY, GRAPH, PLAN, SHOWN, Finding
 
 if TYPE_CHECKING:
@@ -88,16 +88,20 @@ class _Field:
         return {(p.task, *two): p for p, (a, b) in both for two in ((a, b), (b, a))}
 
     @cached_property
+    def places(self) -> dict[str, list[Place]]:
+        """Places of the models of every task, best mean first; of those that are compared with another one at all."""
+        there = {(p.task, model) for p in self.analysis.comparisons for model in (p.a, p.b)}
+        return grouped((p for p in self.analysis.places if (p.task, p.model) in there), lambda place: place.task)
+
+    @cached_property
     def ordered(self) -> dict[str, list[str]]:
         """Models of every task, best mean first."""
-        found = grouped(self.analysis.places, lambda place: place.task)
-        return {task: [place.model for place in places] for task, places in found.items()}
+        return {task: [place.model for place in places] for task, places in self.places.items()}
 
     @cached_property
     def first(self) -> dict[str, list[str]]:
         """Models of every task to which no other is shown to be superior."""
-        found = grouped(self.analysis.places, lambda place: place.task)
-        return {task: [place.model for place in places if place.first == 1] for task, places in found.items()}
+        return {task: [place.model for place in places if place.first == 1] for task, places in self.places.items()}
 
     @cached_property
     def networks(self) -> tuple[str, ...]:
