@@ -24,7 +24,7 @@ MODELS = ["GCN", "GraphSAGE", "MLP", "Majority", "AdamicAdar"]
 def runs(tmp_path_factory):
     """Two runs, of which one task is known to RINGS; their figures are nobody's concern here."""
     place = tmp_path_factory.mktemp("field")
-    options = {"models": MODELS, "seeds": range(3), "epochs": 2, "backend": "serial", "verbose": False}
+    options = {"models": MODELS, "seeds": range(5), "epochs": 2, "backend": "serial", "verbose": False}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write, "write_figures", lambda *_: None)
         for name, tasks in (("nodes", ["karate_club"]), ("links", ["les_miserables", "florentine_families"])):
