@@ -2,7 +2,7 @@
 
 ``run DIR`` trains the field in parts, one run folder each, the cheapest first, until ``--minutes`` are over: the suite
 ``default``, the suite ``algorithmic`` by task type, and what else the suite ``reachable`` holds, by task type and cost.
-Called again it goes on where it stopped, and with more ``--seeds`` it adds those; ``--only`` chooses parts by name.
+Called again it goes on where it stopped, and with more ``--seeds`` it adds those; ``--only`` and ``--task`` choose.
 ``bundle DIR`` packs every finished part into ``results/field/`` (predictions of a sample of cells where all would be
 large), which ``make site`` reads. ``gather DIR`` reads bundles or run folders and adds their scores to
 ``results/sweep.json``; the folders of ``graphnetz replicate graphnetz`` can be gathered too, whose cells are trained
@@ -21,7 +21,8 @@ import re
 import resource
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -81,7 +82,17 @@ def parts() -> list[Part]:
     return sorted(out, key=lambda part: part.work)
 
 
-def run(folder: Path, *, minutes: float, seeds: int, workers: int | None, most: float, only: tuple[str, ...]) -> None:
+def chosen_parts(most: float, only: Sequence[str], tasks: Sequence[str]) -> Iterator[Part]:
+    """Parts by cost and name, cut down to the given tasks where there are any."""
+    for part in parts():
+        if part.work > most or not any(fnmatch(part.name, pattern) for pattern in only):
+            continue
+        mine = tuple(task for task in part.tasks or () if task in tasks)
+        if mine or not tasks:
+            yield replace(part, tasks=mine or part.tasks)
+
+
+def run(folder: Path, *, minutes: float, seeds: int, workers: int | None, wanted: Iterable[Part]) -> None:
     """Train part by part; one is begun only while there is time, a begun one is finished."""
     from graphnetz._core.errors import GraphnetzError
     from graphnetz.engine.run import run_benchmark
@@ -89,10 +100,8 @@ def run(folder: Path, *, minutes: float, seeds: int, workers: int | None, most: 
 
     write.write_figures = lambda *_, **__: None  # no bundle holds one, and they take longer than many a cell
     deadline = time.monotonic() + 60 * minutes
-    for part in parts():
-        if part.work > most or not any(fnmatch(part.name, pattern) for pattern in only):
-            continue
-        if finished(folder / part.name, seeds):
+    for part in wanted:
+        if finished(folder / part.name, seeds, part.tasks):
             continue
         if time.monotonic() > deadline:
             print("out of time; call again to go on", flush=True)
@@ -119,10 +128,13 @@ def processor_seconds() -> float:
     return sum(used.ru_utime + used.ru_stime for used in found)
 
 
-def finished(folder: Path, seeds: int) -> bool:
-    """Whether a part has a report of that many seeds."""
+def finished(folder: Path, seeds: int, tasks: Sequence[str] | None) -> bool:
+    """Whether a part has a report of that many seeds and these tasks."""
     path = folder / "results.json"
-    return path.exists() and len(json.loads(path.read_text(encoding="utf-8"))["seeds"]) >= seeds
+    if not path.exists():
+        return False
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    return len(raw["seeds"]) >= seeds and set(tasks or ()) <= {task["name"] for task in raw["tasks"]}
 
 
 def bundle(folder: Path) -> None:
@@ -141,13 +153,18 @@ def bundle(folder: Path) -> None:
         with Store.open(path.parent, readonly=True) as store:
             cells = [r for r in store.results(histories=False) if (r.task, r.model, r.seed) in shown]
         clock = sum(cell.seconds for cell in cells if math.isfinite(cell.seconds))
-        rows.append([made.stem, len(report.task_info), len(report.seeds), len(cells), round(clock / 3600, 3)])
+        spent = (path.parent / SPENT).read_text(encoding="utf-8").splitlines() if (path.parent / SPENT).exists() else []
+        processor = sum(json.loads(line)["processor_seconds"] for line in spent)
+        rows.append([
+            made.stem, len(report.task_info), len(report.seeds), len(cells), round(clock / 3600, 3),
+            round(processor / 3600, 3) if spent else "not measured",
+        ])  # fmt: skip
         print(f"{made.name}: {made.stat().st_size / 1e6:.2f} MB")
-    hours, runs = sum(row[-1] for row in rows), sum(row[-2] for row in rows)
+    hours, runs = sum(row[4] for row in rows), sum(row[3] for row in rows)
     table = {
-        "columns": ["Part", "Tasks", "Seeds", "Runs", "Hours of one core"], "rows": rows,
+        "columns": ["Part", "Tasks", "Seeds", "Runs", "Hours by the clock", "Processor hours"], "rows": rows,
         "caption": "Clock time of every run, added up; two ran at a time, mostly at the lowest priority beside other "
-        "work, which lengthens it.",
+        "work, which lengthens it. Processor time of whole sittings, start-up and reports included.",
     }  # fmt: skip
     text = f"These {runs:,} runs took {hours:.1f} hours of one core by the clock, mostly beside other work."
     cost = {"name": "hours", "question": PLAN, "text": text, "table": table, "tally": [], "claims": []}
@@ -157,7 +174,7 @@ def bundle(folder: Path) -> None:
 
 
 def gather(folder: Path) -> None:
-    """Add the scores of every bundle and every finished run in a folder, where they are of more seeds."""
+    """Add the scores of every bundle of a folder, and of every finished run where they are of more seeds."""
     from graphnetz.datasets import SUITES
     from graphnetz.engine.bundle import opened
     from graphnetz.report import BenchmarkReport
@@ -168,7 +185,8 @@ def gather(folder: Path) -> None:
         with opened(path) as (run_folder, _):
             report = BenchmarkReport.from_json(run_folder / "results.json")
         for name in report.task_info:
-            if name in reachable and len(report.seeds) >= seeds_of(tasks.get(name)):
+            newer = path.suffix == ".zip" or len(report.seeds) >= seeds_of(tasks.get(name))
+            if name in reachable and newer:
                 tasks[name] = entry(report, name)
     body = {"about": __doc__.split("\n")[0], "tasks": dict(sorted(tasks.items()))}
     # Numbers of one model on one line: a change is read model by model.
@@ -350,10 +368,11 @@ def main() -> int:
         "--most", type=float, default=math.inf, help="leave out parts with a task of more work than this"
     )
     parser.add_argument("--only", nargs="+", default=["*"], help="parts by name, with wildcards")
+    parser.add_argument("--task", nargs="+", default=[], help="only these tasks of them")
     given = parser.parse_args()
     if given.command == "run":
-        limits = {"minutes": given.minutes, "most": given.most, "only": tuple(given.only)}
-        run(given.folder, seeds=given.seeds, workers=given.workers, **limits)
+        wanted = chosen_parts(given.most, given.only, given.task)
+        run(given.folder, minutes=given.minutes, seeds=given.seeds, workers=given.workers, wanted=wanted)
     elif given.command == "bundle":
         bundle(given.folder)
     elif given.command == "gather":

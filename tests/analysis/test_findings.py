@@ -112,10 +112,41 @@ def test_one_task_or_one_model_has_no_findings_that_compare():
     frame = pd.DataFrame({"task": "cora", "model": "GCN", "seed": range(3), "score": [0.5, 0.6, 0.7]})
     made = BenchmarkReport.from_scores(frame.assign(metric="test_acc", greater_is_better=True))
     assert [found.text for found in findings(made.analysis)] == [
-        "3 runs of 1 task with 3 seeds each stand behind this page; 0 failed."
+        "3 runs of 1 task with 3 seeds each stand behind this page; 0 failed; 1 task with fewer than 5 seeds is left out of comparisons."
     ]
     empty = BenchmarkReport.from_results([], tasks={"cora": TaskInfo("test_acc")}, models=("GCN",), seeds=(0,))
     assert findings(empty.analysis) == ()
+
+
+def test_tasks_with_few_seeds_are_named_and_not_counted(report):
+    """Three seeds show next to nothing after Holm: that is no finding about models."""
+    rows = [(task, model, seed, value + 0.01 * seed) for task, models in TRUTH.items() for model, value in models.items()
+            for seed in range(3 if task == "harms" else 6)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["task", "model", "seed", "score"])
+    frame["score"] += np.random.default_rng(6).normal(0, 0.01, len(frame))
+    made = BenchmarkReport.from_scores(frame.assign(metric="test_acc", greater_is_better=True, task_type="node_cls"))
+    made.config["baselines"] = BASELINES
+    told = {found.name: found for found in findings(made.analysis)}
+    assert "; 1 task with fewer than 5 seeds is left out of comparisons." in told["runs"].text
+    for name, found in told.items():
+        tasks = [row[0] for row in found.table.rows if row[0] in TRUTH]
+        assert ("harms" in tasks) == (name == "runs"), name
+
+
+def test_tasks_on_which_every_run_collapsed_count_for_nobody(report):
+    """Nothing is compared there, so that no baseline is unbeaten and no model is best."""
+    rows = [(task, model, seed, value) for task, models in TRUTH.items() for model, value in models.items()
+            for seed in range(6)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["task", "model", "seed", "score"])
+    rng = np.random.default_rng(5)
+    frame["score"] += rng.normal(0, 0.01, len(frame))
+    frame.loc[frame["task"] == "same", "score"] = 0.0
+    made = BenchmarkReport.from_scores(frame.assign(metric="test_f1", greater_is_better=True, task_type="edge_cls"))
+    made.config["baselines"] = BASELINES
+    told = {found.name: found for found in findings(made.analysis)}
+    compared = {pair.task for pair in made.analysis.comparisons}
+    assert {row[0] for row in told["best"].table.rows} == compared
+    assert all(row[1] == len(compared) for row in told["rules"].table.rows)
 
 
 def test_shares_never_round_to_a_certainty():

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from graphnetz._core.grouping import grouped
 from graphnetz._core.text import counted, names
+from graphnetz.analysis.headline import FEW_SEEDS
 from graphnetz.analysis.verdicts import kind_of
 from graphnetz.records import Table
-from graphnetz.records.analysis import Comparison
+from graphnetz.records.analysis import Comparison, Place
 from graphnetz.records.findings import BASELINE, CARRY, GRAPH, PLAN, SHOWN, Finding
 
 if TYPE_CHECKING:
@@ -83,21 +84,34 @@ class _Field:
     analysis: Analysis
 
     @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Comparisons of enough seeds: of fewer hardly anything can be shown, which says nothing about models."""
+        return [pair for pair in self.analysis.comparisons if pair.n >= FEW_SEEDS]
+
+    @cached_property
+    def grouped(self) -> dict[str, list[Comparison]]:
+        return grouped(self.comparisons, lambda pair: pair.task)
+
+    @cached_property
     def pairs(self) -> dict[tuple[str, str, str], Comparison]:
-        both = ((pair, (pair.a, pair.b)) for pair in self.analysis.comparisons)
+        both = ((pair, (pair.a, pair.b)) for pair in self.comparisons)
         return {(p.task, *two): p for p, (a, b) in both for two in ((a, b), (b, a))}
+
+    @cached_property
+    def places(self) -> dict[str, list[Place]]:
+        """Places of the models of every task, best mean first; of those that are compared with another one at all."""
+        there = {(p.task, model) for p in self.comparisons for model in (p.a, p.b)}
+        return grouped((p for p in self.analysis.places if (p.task, p.model) in there), lambda place: place.task)
 
     @cached_property
     def ordered(self) -> dict[str, list[str]]:
         """Models of every task, best mean first."""
-        found = grouped(self.analysis.places, lambda place: place.task)
-        return {task: [place.model for place in places] for task, places in found.items()}
+        return {task: [place.model for place in places] for task, places in self.places.items()}
 
     @cached_property
     def first(self) -> dict[str, list[str]]:
         """Models of every task to which no other is shown to be superior."""
-        found = grouped(self.analysis.places, lambda place: place.task)
-        return {task: [place.model for place in places if place.first == 1] for task, places in found.items()}
+        return {task: [place.model for place in places if place.first == 1] for task, places in self.places.items()}
 
     @cached_property
     def networks(self) -> tuple[str, ...]:
@@ -154,12 +168,11 @@ def _answers(rows: Sequence[tuple[object, ...]], answer: str) -> list[str]:
 
 
 def _shown(field: _Field) -> Iterator[Finding]:
-    analysis = field.analysis
-    pairs = analysis.comparisons
+    pairs = field.comparisons
     if not pairs:
         return
     rows: list[tuple[object, ...]] = []
-    for task, mine in analysis.grouped.items():
+    for task, mine in field.grouped.items():
         shown = sum(pair.different for pair in mine)
         rows.append((task, field.kind(task), len(mine), shown, len(mine) - shown))
     shown = sum(pair.different for pair in pairs)
@@ -172,7 +185,7 @@ def _shown(field: _Field) -> Iterator[Finding]:
     reached = Counter(pair.reach for pair in pairs if pair.different)
     if shown:
         parts = [f"{reached[key]:,} for {words}" for key, words in REACHED.items() if reached[key]]
-        by_task = ((task, Counter(p.reach for p in mine if p.different)) for task, mine in analysis.grouped.items())
+        by_task = ((task, Counter(p.reach for p in mine if p.different)) for task, mine in field.grouped.items())
         rows = [(task, *(count[key] for key in REACHED)) for task, count in by_task]
         text = f"How far the {shown:,} differences are shown: {names(parts)}."
         tally = tuple((words, reached[key]) for key, words in REACHED.items() if reached[key])
@@ -194,7 +207,7 @@ def _alone(field: _Field) -> Iterator[Finding]:
     columns = ("Task", "Type", "Best mean", "Models", "May be best", "Which")
     yield Finding(
         "best", SHOWN, text, Table(columns, tuple(rows)),
-        (("one is best", alone), ("several may be", len(rows) - alone)), _kinds(field.analysis.comparisons),
+        (("one is best", alone), ("several may be", len(rows) - alone)), _kinds(field.comparisons),
     )  # fmt: skip
 
 
@@ -202,7 +215,7 @@ def _networks(field: _Field) -> Iterator[Finding]:
     """Every two networks over all tasks that both ran on."""
     ranked = [row.model for board in field.analysis.boards[:1] for row in board.rows if row.model in field.networks]
     for a, b in combinations(ranked[:MOST_NETWORKS], 2):
-        pairs = [pair for pair in field.analysis.comparisons if pair.involves(a) and pair.involves(b)]
+        pairs = [pair for pair in field.comparisons if pair.involves(a) and pair.involves(b)]
         if len(pairs) < 2:
             continue
         won = Counter(pair.better for pair in pairs if pair.different)
@@ -282,7 +295,7 @@ def _rules(field: _Field) -> Iterator[Finding]:
     rows = [(rule, len(stood[rule][1]), stood[rule][0], stood[rule][0] / len(stood[rule][1])) for rule in order]
     text = f"{best}: on {count} of {counted(len(there), 'task')} no model is shown to be better, which can be said of "
     text += "no other baseline as often."
-    kinds = _kinds(field.analysis.comparisons)
+    kinds = _kinds(field.comparisons)
     yield Finding("rules", BASELINE, text, Table(columns, tuple(rows)), (), kinds)
     pairs = list(field.versus(field.networks, rules, field.ordered))
     answers = ("network", "baseline", "neither")
@@ -316,8 +329,9 @@ def _rule(field: _Field, rule: str, unbeaten: int, tasks: Sequence[str]) -> Iter
 
 def _shifts(field: _Field) -> Iterator[Finding]:
     rows = []
-    for task, mine in grouped(field.analysis.shifts, lambda shift: shift.task).items():
-        best = [model for model in field.ordered.get(task, ()) if model in field.networks][:1]
+    for mine in grouped(field.analysis.shifts, lambda shift: shift.task).values():
+        ours = [s for s in mine if s.model in field.networks]
+        best = [s.model for s in sorted(ours, key=lambda s: -s.test if s.greater_is_better else s.test)[:1]]
         rows += [
             (s.task, s.model, s.label, s.n, s.test, s.other, s.loss, s.low, s.high, "yes" if s.low > 0 else "no")
             for s in mine
@@ -339,7 +353,7 @@ def _shifts(field: _Field) -> Iterator[Finding]:
 
 def _resolution(field: _Field) -> Iterator[Finding]:
     rows = []
-    for plan in field.analysis.design:
+    for plan in field.analysis.design:  # of pairs with few seeds there is none in field.pairs
         pair = field.pairs.get((plan.task, plan.a, plan.b))
         if pair is not None and math.isfinite(plan.mde):
             gap = abs(pair.mean_diff)
@@ -367,7 +381,14 @@ def _cost(field: _Field) -> Iterator[Finding]:
     low, high = min(row[2] for row in rows), max(row[2] for row in rows)
     text = f"{counted(int(runs), 'run')} of {counted(len(rows), 'task')} with {f'{low} to ' if low < high else ''}"
     text += f"{counted(high, 'seed')} each stand behind this page; {int(failed):,} failed"
-    text += f"; they took {hours / 3600:.1f} hours by the clock, added up." if hours else "."
+    few = [row[0] for row in rows if int(row[2]) < FEW_SEEDS]
+    text += f"; they took {hours / 3600:.1f} hours by the clock, added up" if hours else ""
+    are = "is" if len(few) == 1 else "are"
+    text += (
+        f"; {counted(len(few), 'task')} with fewer than {FEW_SEEDS} seeds {are} left out of comparisons."
+        if few
+        else "."
+    )
     columns = ("Task", "Models", "Seeds", "Runs", "Failed", "Seconds")
     table = Table(columns, tuple(rows), "Seconds by the clock; 0 where nobody said.")
     yield Finding("runs", PLAN, text, table, (), ("failures",) if failed else ())
