@@ -277,6 +277,8 @@ def test_through_the_engine(tmp_path):
     assert [figure.kind for figure in section.figures][-2:] == ["heatmap", "heatmap"]
     with pytest.raises(UsageError, match="must hold 'o'"):
         evaluate(task, modes=("eg",), **options)
+    with pytest.raises(UnknownNameError, match="Did you mean 'ranksum'"):
+        evaluate(task, statistic="ranksumm", **options)  # and not when everything is trained
 
 
 def test_predictions_name_the_examples_of_the_dataset():
