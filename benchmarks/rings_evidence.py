@@ -30,7 +30,14 @@ from graphnetz.papers.rings import JUDGEMENTS, paper_name
 from graphnetz.records import CellResult, RunConfig, Task
 from graphnetz.rings import assess, evaluate, perturb_task, perturbation, profile, task_from_source
 from graphnetz.rings.decisions import Rule
-from graphnetz.rings.evaluate import dataset_graphs, default_modes, measured_codes, replication_of, shared_splits
+from graphnetz.rings.evaluate import (
+    SAME_FOR_ALL,
+    dataset_graphs,
+    default_modes,
+    measured_codes,
+    replication_of,
+    shared_splits,
+)
 from graphnetz.rings.judge import judge, metrics_of
 from graphnetz.rings.own_data import feature_width
 from graphnetz.rings.presets import PRESETS, Tuning
@@ -82,7 +89,7 @@ def add_runs(task: Task, tuning: Tuning, options: argparse.Namespace) -> None:
     run_benchmark(
         tasks=[perturb_task(task, mode, **settings) for mode in modes], models=options.model,
         seeds=range(options.first, options.runs), search=SearchSpace(**tuning.search) if tuning.search else None,
-        epochs=tuning.epochs, protocol={"edge_attributes": False, **tuning.protocol}, workers=options.workers,
+        epochs=tuning.epochs, protocol={**SAME_FOR_ALL, **tuning.protocol}, workers=options.workers,
         out=options.out, root=options.root,
     )  # fmt: skip
 

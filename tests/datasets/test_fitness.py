@@ -45,6 +45,8 @@ def test_words_for_every_finding():
 def test_what_was_found_is_said_of_its_task_and_its_splits():
     found = fitness_of(CARDS["karate_club"], "node_cls")
     assert found.sentence.endswith("(RINGS; GCN, 20 runs per mode on 10 fixed splits)")
+    assert "what stands in for node features that it lacks is not needed" in found.sentence
+    assert "its node features are" in fitness_of(CARDS["mutag"]).sentence
     assert fitness_of(CARDS["karate_club"], "link_pred") is None
     section = fitness_section([find_task("mutag"), find_task("imdb_multi")])
     assert section.verdict == "imdb_multi (GIN): shown not to need the graph."

@@ -216,7 +216,7 @@ def test_evaluation_of_edge_level_tasks(task, metrics):
     assert np.isfinite(result.diversity.mean["structural"])
 
 
-def test_node_level_tasks_keep_labels_and_masks():
+def test_node_level_tasks_keep_labels_and_masks(capsys):
     data = blocks()
     data.y = torch.arange(60) % 2
     for part, start in (("train", 0), ("val", 20), ("test", 40)):
@@ -232,7 +232,9 @@ def test_node_level_tasks_keep_labels_and_masks():
         assert torch.equal(before.data.x, after.data.x) == (code in STRUCTURAL)
     settings = {"epochs": 3, "runs": 7, "search": {}, "protocol": {"hidden_channels": 8}}
     options = {"models": ("GCN",), "modes": ("o", "eg", "rf"), "tuning": settings, "backend": "serial"}
-    result = evaluate(task, verbose=False, **options)
+    result = evaluate(task, **options)
+    said = capsys.readouterr().err
+    assert said.index("one split decides nothing") < said.index("21 cells")  # before anything is trained
     assert set(result.separability) == {"acc", "auc"}
     # Seven starts on the one split of the data are one block; with fresh splits they are seven.
     assert {item.units for item in result.decisions["acc"]["structure"].against} == {1}

@@ -67,8 +67,12 @@ class Fitness:
         'deprecate: its graph is not needed, its node features are needed (RINGS; GIN, 20 runs per mode)'
         """
         on = f" on {self.splits}" if self.splits else ""
+        # Degrees or identities are trained on where data have no features.
+        what = (
+            "its node features are" if self.features else "what stands in for node features, of which it has none, is"
+        )
         return (
-            f"{self.verdict}: its graph is {NEED[self.structure]}, its node features are {NEED[self.node_features]} "
+            f"{self.verdict}: its graph is {NEED[self.structure]}, {what} {NEED[self.node_features]} "
             f"(RINGS; {self.models}, {self.runs} runs per mode{on})"
         )
 
@@ -139,9 +143,13 @@ def fitness_section(tasks: Iterable[Task]) -> Section | None:
     if not known:
         return None
     rows = tuple(
-        (name, item.verdict, NEED[item.structure], NEED[item.node_features], item.models, item.runs, item.splits)
+        (
+            name, item.verdict, NEED[item.structure],
+            NEED[item.node_features] + ("" if item.features else " (it has none: degrees or identities stand in)"),
+            item.models, item.runs, item.splits,
+        )
         for name, item in known.items()
-    )
+    )  # fmt: skip
     needless = [f"{name} ({item.models})" for name, item in known.items() if item.structure == "uninformative"]
     verdict = f"{', '.join(needless)}: shown not to need the graph." if needless else ""
     words = (

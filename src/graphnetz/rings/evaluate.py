@@ -46,6 +46,9 @@ MAX_RUNS = 100
 """Budget of ``runs="auto"``, the number of runs of the paper."""
 FIRST_LOOK = 10
 """Runs before ``runs="auto"`` looks for the first time: fewer can hardly decide anything at the levels of a look."""
+SAME_FOR_ALL: Mapping[str, Any] = {"edge_attributes": False, "patience": None}
+"""Structural perturbations have no edge attributes, so the original may not profit from its own. The patience of a task
+would end training before a preset that measures the last epoch has looked."""
 GRID_WORK = 10**10
 """Sum of cubed sizes up to which complementarity is also taken in other metric spaces."""
 RANDOM_WORK = 10**11
@@ -152,6 +155,8 @@ def evaluate(
     splits = len(chosen.crossed.get("split", ())) or shared_splits(varies, 0 if resplit else splits)
     if splits == 1:
         notes = (*notes, _one_split(original, resplit=resplit, adaptive=adaptive))
+        if verbose:  # before hours are spent, not only after them
+            print(notes[-1], file=sys.stderr, flush=True)
     rule = dataclasses.replace(rule, splits=splits, looks=run_looks(chosen.runs, splits) if adaptive else ())
     if whole is not None:
         notes = (*notes, f"Complementarity and diversity are taken over {len(graphs)} ego-graphs of two hops.")
@@ -172,8 +177,7 @@ def evaluate(
     settings = {
         "models": models if isinstance(models, Mapping) else list(models or _models(chosen, original)),
         "tasks": tasks, "epochs": chosen.epochs,
-        # Structural perturbations have no edge attributes, so the original may not profit from its own.
-        "protocol": {"edge_attributes": False, **chosen.protocol},
+        "protocol": {**SAME_FOR_ALL, **chosen.protocol},
         "save_predictions": original.task_type in ("graph_cls", "node_cls"),
         "backend": backend, "workers": workers, "root": root, "verbose": verbose,
     }  # fmt: skip

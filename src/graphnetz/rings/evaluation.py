@@ -196,7 +196,8 @@ class DatasetEvaluation:
     @property
     def _described(self) -> str:
         relations = "; ".join(f"{label_of(metric)}: {text}" for metric, text in self.relations.items())
-        return f"All pairs of modes, described and not decided by: {relations} (modes joined by / are not ordered)."
+        unordered = "modes joined by / are not ordered"
+        return f"All pairs of modes, a description by which nothing is decided: {relations} ({unordered})."
 
     @property
     def _legend(self) -> str:
