@@ -21,6 +21,7 @@ from graphnetz.rings import assess
 from graphnetz.rings.decisions import Part, Rule, decide_modes
 from graphnetz.rings.rules import beats, parse_relation
 from graphnetz.rings.taxonomy_table import score_words, taxonomy_figure
+from graphnetz.tasktypes import known_task_type
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "benchmarks" / "results" / "rings"
@@ -28,6 +29,12 @@ PAGE = ROOT / "docs" / "rings-datasets.md"
 PICTURE = ROOT / "docs" / "images" / "rings-taxonomy.png"
 PARTS: tuple[Part, ...] = ("structure", "features")
 LABELS = {"acc": "accuracy", "auc": "AUROC", "mae": "MAE", "ap": "average precision", "mrr": "MRR"}
+NEEDS = {
+    "informative": "needed",
+    "uninformative": "not needed",
+    "(un)informative": "needed by one metric",
+    "undecided": "undecided",
+}
 WORDS = json.loads((ROOT / "benchmarks" / "results" / "rings_words.json").read_text(encoding="utf-8"))
 """What experiments say about differences from the paper, by dataset."""
 READINGS = {"MUTAG": json.loads((ROOT / "benchmarks" / "results" / "rings_redrawn.json").read_text(encoding="utf-8"))}
@@ -85,7 +92,7 @@ def explained(body: Mapping[str, Any]) -> list[str]:
         return []
     out = []
     for metric, best in facts["best"].items():
-        bare = decide_modes(runs_of(body, metric, best), metric, rule=Rule(margin=0.0))
+        bare = decide_modes(runs_of(body, metric, best), metric, rule=rule_of(body, margin=0.0))
         for part in PARTS:
             ours = next(d["outcome"] for d in facts["decisions"] if (d["metric"], d["part"]) == (metric, part))
             theirs = word_of(JUDGEMENTS[name].relations[metric], part)
@@ -100,6 +107,27 @@ def explained(body: Mapping[str, Any]) -> list[str]:
     return out
 
 
+MODELS = json.loads((ROOT / "benchmarks" / "results" / "rings_models.json").read_text(encoding="utf-8"))
+"""Scores of several architectures trained side by side (`rings_evidence.py models`), by dataset."""
+
+
+def by_model(scores: Mapping[str, Any]) -> list[str]:
+    """Return a table of what each architecture alone shows, and what the best on validation of every mode do."""
+    first = next(iter(scores.values()))["test"]
+    modes = list(next(iter(first.values())))
+    rows: list[tuple[Any, ...]] = [("model", "metric", "structure", "features", *modes)]
+    for metric, parts in scores.items():
+        tests, chosen = dict(parts["test"]), {}
+        for mode in modes:
+            best = max(tests, key=lambda model: statistics.fmean(parts["val"][model][mode]))
+            chosen[mode] = tests[best][mode]
+        for name, runs in (tests | {"best on validation": chosen}).items():
+            found = decide_modes(runs, metric)
+            means = (f"{statistics.fmean(runs[mode]):.3f}" for mode in modes)
+            rows.append((name, LABELS[metric], found["structure"].outcome, found["features"].outcome, *means))
+    return pipes(rows)
+
+
 FIRST = (6, 8, 10, 12, 15)
 """First runs after which the stated number of runs is asked for."""
 
@@ -112,6 +140,8 @@ def stated(bodies: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
         for metric, best in body["facts"]["best"].items():
             runs = runs_of(body, metric, best)
             most = min(sum(value == value for value in row) for row in runs.values())
+            if facts_splits(body):
+                continue  # more runs are no more splits, of which the number is stated
             for first in (count for count in FIRST if count < most):
                 found = decide_modes({mode: row[:first] for mode, row in runs.items()}, metric)
                 for part, item in found.items():
@@ -124,8 +154,24 @@ def stated(bodies: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
                     tried += 1
                     decided += later[part].outcome != "undecided"
         if tried or beyond:
-            rows.append((body.get("title", body["facts"]["dataset"]), tried, decided, beyond))
+            rows.append((name_of(body), tried, decided, beyond))
     return [*rows, ("all", *(sum(row[i] for row in rows) for i in (1, 2, 3)))]
+
+
+def facts_splits(body: Mapping[str, Any]) -> int:
+    """Fixed splits that the runs took in turn, 0 where each had its own."""
+    return int(body["facts"].get("splits", 0))
+
+
+def rule_of(body: Mapping[str, Any], **changes: Any) -> Rule:
+    """Return the rule that the kept runs were judged by."""
+    return Rule(splits=facts_splits(body), **changes)
+
+
+def name_of(body: Mapping[str, Any]) -> str:
+    """Return the title of a dataset, with the task where it is not the classification of graphs."""
+    title, kind = body.get("title", body["facts"]["dataset"]), body.get("task_type", "graph_cls")
+    return str(title) if kind == "graph_cls" else f"{title}, {known_task_type(kind).label}"
 
 
 def runs_of(body: Mapping[str, Any], metric: str, best: Mapping[str, str]) -> dict[str, list[float]]:
@@ -171,12 +217,21 @@ def taxonomy(bodies: Sequence[Mapping[str, Any]]) -> list[str]:
     return pipes(rows)
 
 
+def needs(bodies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return lists of the tasks by what was found about their graph."""
+    out = []
+    for word, how in NEEDS.items():
+        names = [name_of(body) for body in bodies if body["facts"]["structure"] == word]
+        if names:
+            out += [f"- The graph is **{how}** ({len(names)}): {'; '.join(names)}."]
+    return out
+
+
 def section(body: Mapping[str, Any]) -> list[str]:
     """Return what is known about one dataset."""
     facts = body["facts"]
-    title = body.get("title", facts["dataset"])
     lines = [
-        f"## {title}",
+        f"## {name_of(body)}",
         "",
         f"**{facts['verdict']}**: {facts['reason']}. {models_of(body)}; preset {body['preset']}.",
     ]
@@ -193,6 +248,10 @@ def section(body: Mapping[str, Any]) -> list[str]:
     lines += [*pipes(means(body)), ""]
     if facts["dataset"] in WORDS:
         lines += [WORDS[facts["dataset"]], ""]
+    if facts["dataset"] in MODELS:
+        runs = len(next(iter(next(iter(MODELS[facts["dataset"]].values()))["test"].values()))["o"])
+        lines += [f"The preset trains three architectures. {runs} runs of each, trained apart from those above:", ""]
+        lines += [*by_model(MODELS[facts["dataset"]]), ""]
     for mode, rows in READINGS.get(facts["dataset"], {}).items():
         lines += [*readings(mode, rows), ""]
     return lines
@@ -246,17 +305,21 @@ def page() -> str:
         "",
         "<!-- made by benchmarks/rings_pages.py from benchmarks/results/rings; do not edit by hand -->",
         "",
-        f"{len(bodies)} datasets, {len(ours)} of them in the paper (Coupette et al. 2025), evaluated by the rules of",
+        f"{len(bodies)} tasks, {len(ours)} of them in the paper (Coupette et al. 2025), evaluated by the rules of",
         f"[Dataset fitness](rings.md). Of those {len(ours)} the verdict agrees with the paper's on {same[0]}, the word",
-        f"on structure on {same[1]}, that on features on {same[2]}. All scores are kept under",
+        f"on structure on {same[1]}, that on features on {same[2]}. The others are tasks of the catalogue; where their",
+        "data carry splits of their own, fresh ones of the same sizes were drawn, because runs that share a split are",
+        "one witness. What is said is said of the models that were trained. All scores are kept under",
         "`benchmarks/results/rings/`; tests make the decisions, and this page, again from them.",
         "",
         "![Performance separability against structural diversity](images/rings-taxonomy.png)",
         "",
-        "*Published score*: that of the paper, where it has one. An undecided score of ours stands in the middle of",
-        "what it can still be.",
+        "The datasets of the paper. *Published score*: that of the paper. An undecided score of ours stands in the",
+        "middle of what it can still be.",
         "",
         *taxonomy(bodies),
+        "",
+        *needs(bodies),
         "",
         "Agreement of a relation counts pairs of modes: ordered (or not) alike, ordered by one of the two only,",
         "ordered against each other. Fewer runs leave more pairs without an order.",
@@ -280,7 +343,7 @@ def main() -> int:
     """Write page and picture."""
     from graphnetz.report.plots import draw_figure
 
-    facts = [body["facts"] | {"dataset": body["facts"]["dataset"]} for body in kept()]
+    facts = [body["facts"] for body in kept() if printed_name(body) is not None]  # all of them would hide each other
     figure = taxonomy_figure(facts, published=published_judgements(facts))
     drawn, _ = draw_figure(figure.kind, figure.data)
     drawn.savefig(PICTURE, dpi=110)

@@ -34,8 +34,9 @@ def _facts(card: Any) -> list[tuple[str, str]]:
         ("Licence", card.licence),
         ("Citation", card.citation),
     ]
-    if known := fitness_of(card):
-        rows.append(("Fit to judge models", known.sentence))
+    for kind in card.serves:
+        if known := fitness_of(card, kind):
+            rows.append((f"Fit to judge models ({kind})", known.sentence))
     if card.extra:
         rows.append(("Needs", pip_install(card.extra)))
     return [(name, str(value)) for name, value in rows if value]

@@ -1,6 +1,7 @@
 """The RINGS commands: words for people, JSON for scripts, one sentence for mistakes."""
 
 import json
+import os
 
 from graphnetz.cli.app import run_app
 
@@ -78,13 +79,20 @@ def test_evaluation_beside_the_paper(tmp_path, capsys, monkeypatch):
     assert asked["verbose"] is False
     assert run_app(["rings", "cora", "--compare-paper"]) == 0
     assert "does not treat cora" in capsys.readouterr().out
+    assert run_app(["rings", "cora", "--task-type", "link_pred"]) == 0  # it was left aside for names
+    assert asked["name"] == "cora_link_pred"
     assert run_app(["rings", "mutag", "--runs", "auto", "--max-runs", "30"]) == 0
-    assert (asked["runs"], asked["max_runs"]) == ("auto", 30)
+    assert (asked["runs"], asked["max_runs"], asked["resplit"]) == ("auto", 30, False)
+    monkeypatch.setenv("GRAPHNETZ_MIRROR", "elsewhere")  # restored after the test
+    assert run_app(["rings", "cora", "--resplit", "--mirror", str(tmp_path)]) == 0
+    assert asked["resplit"] is True
+    assert os.environ["GRAPHNETZ_MIRROR"] == str(tmp_path)
     capsys.readouterr()
     for words, said in (
         (["--runs", "many"], "a number or 'auto'"),
         (["--runs", "5", "--max-runs", "30"], "--runs auto"),
         (["--labels", "x.csv"], "is a name"),
+        (["--task-type", "node_cls"], "It serves: graph_cls"),
     ):
         assert run_app(["rings", "mutag", *words]) == 2
         assert said in capsys.readouterr().err
@@ -122,6 +130,12 @@ def test_measures_of_data_of_ones_own(tmp_path, capsys):
     edges.write_text("source,target\n" + "\n".join(f"{i},{(i + 1) % 30}" for i in range(30)))
     assert run_app(["rings", "complementarity", str(edges)]) == 0  # one graph: parts of it, as in an evaluation
     assert "30 ego-graphs of two hops" in capsys.readouterr().out
+    features = tmp_path / "features.csv"
+    features.write_text("node,size\n" + "\n".join(f"{i},{i % 7}" for i in range(30)))
+    assert run_app(["rings", "complementarity", str(edges), "--json"]) == 0
+    degrees = json.loads(capsys.readouterr().out)["o"]["mean"]
+    assert run_app(["rings", "complementarity", str(edges), "--features", str(features), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["o"]["mean"] != degrees
     (tmp_path / "empty").mkdir()
     assert run_app(["rings", "diversity", str(tmp_path / "empty")]) == 2
     assert "TU layout" in capsys.readouterr().err
@@ -211,3 +225,16 @@ def test_table_of_many(tmp_path, capsys):
     assert [item["published"] for item in json.loads(capsys.readouterr().out)] == [[1.5, "realign"], None]
     assert run_app(["rings", "table", str(tmp_path / "nowhere")]) == 2
     assert "There is no folder" in capsys.readouterr().err
+
+
+def test_measures_of_the_catalogue_are_those_of_an_evaluation(shared_data, tmp_path, capsys, monkeypatch):
+    """Degrees were added and ego-graphs taken in ``evaluate`` only: IMDB-BINARY printed NaN, Cora its whole graph."""
+    monkeypatch.setenv("GRAPHNETZ_MIRROR", "")  # restored after the test
+    where = ["--root", str(tmp_path), "--mirror", str(shared_data)]
+    assert run_app(["rings", "complementarity", "imdb_binary", *where, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert abs(rows["o"]["mean"] - 0.49) <= 0.005  # Table 2 of the paper
+    assert run_app(["rings", "complementarity", "cora", *where, "--modes", "o"]) == 0
+    said = capsys.readouterr().out
+    assert "nan" not in said
+    assert "Taken over 200 ego-graphs of two hops" in said

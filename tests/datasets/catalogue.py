@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from published_collections import CASES
 
-from graphnetz.datasets.cards import CARDS, CATEGORIES
+from graphnetz.datasets.cards import CARDS, CATEGORIES, task_name
+from graphnetz.datasets.fitness import NEED, fitness_of
 
 LP, NC, GC, GR = "link_pred", "node_cls", "graph_cls", "graph_reg"
 TABLE_4: dict[str, dict[str, tuple[str, ...]]] = {
@@ -284,9 +285,33 @@ def how(name: str) -> str:
     return "mirror" if CARDS[name].mirror else "fixture" if name in CASES else "none"
 
 
+NEEDS = """
+## Which of them need their graph
+
+Networks were trained on these tasks as they are and with their graph or their node features replaced. What that shows is
+said of the networks that were trained; [what RINGS found](rings-datasets.md) has scores, intervals and verdicts.
+"""
+
+
+def needs() -> list[str]:
+    """Return what is known about tasks of the catalogue, by what was found about their graph."""
+    known = [
+        (task_name(card, kind), found)
+        for card in sorted(CARDS.values(), key=lambda c: c.name)
+        for kind in card.serves
+        if (found := fitness_of(card, kind))
+    ]
+    rows = [
+        f"| {word} | {', '.join(name for name, found in known if found.structure == key)} |"
+        for key, word in NEED.items()
+        if any(found.structure == key for _, found in known)
+    ]
+    return [NEEDS, "| the graph is | tasks |", "|---|---|", *rows]
+
+
 def page() -> str:
     """Return the catalogue page."""
-    lines = [HEAD]
+    lines = [HEAD, *needs()]
     for category, text in CATEGORIES.items():
         lines += [
             f"\n## {category.capitalize()}\n",

@@ -24,14 +24,32 @@ def test_the_shipped_table_is_made_of_the_kept_runs(tmp_path, monkeypatch):
     evidence.ship(None)
     assert (tmp_path / "fitness.csv").read_text(encoding="utf-8") == shipped
     files = [json.loads(path.read_text(encoding="utf-8")) for path in evidence.KEPT.glob("*.json")]
-    kept = {body.get("title", body["facts"]["dataset"]) for body in files}
-    assert {row["dataset"] for row in csv.DictReader(shipped.splitlines())} == kept
+    kept = sorted(
+        (
+            body.get("title", body["facts"]["dataset"]),
+            body.get("task_type", "graph_cls"),
+            evidence.splits_in_words(body),
+        )
+        for body in files
+    )
+    rows = csv.DictReader(shipped.splitlines())
+    assert sorted((row["dataset"], row["task_type"], row["splits"]) for row in rows) == kept
 
 
 def test_words_for_every_finding():
     rows = (ROOT / "src" / "graphnetz" / "datasets" / "fitness.csv").read_text(encoding="utf-8").splitlines()
     for row in csv.DictReader(rows):
         assert {row["structure"], row["node_features"]} <= set(NEED)
+
+
+def test_what_was_found_is_said_of_its_task_and_its_splits():
+    found = fitness_of(CARDS["karate_club"], "node_cls")
+    assert found.sentence.endswith("(RINGS; GCN, 20 runs per mode on 10 fixed splits)")
+    assert "what stands in for node features that it lacks is not needed" in found.sentence
+    assert "its node features are" in fitness_of(CARDS["mutag"]).sentence
+    assert fitness_of(CARDS["karate_club"], "link_pred") is None
+    section = fitness_section([find_task("mutag"), find_task("imdb_multi")])
+    assert section.verdict == "imdb_multi (GIN): shown not to need the graph."
 
 
 def test_other_features_are_other_data():

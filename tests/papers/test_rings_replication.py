@@ -134,3 +134,26 @@ def test_crossed_runs_share_splits_and_weights():
     own = Task("own", "graph_cls", HeldDataset(GraphList(shapes(), splits=[{"train": [0], "val": [1], "test": [2]}])))
     with pytest.raises(UsageError, match="split of their own"):
         crossed_tasks(own, "o", seeds, test_share=0.25)[0].loader("data")
+
+
+def test_runs_on_the_one_split_of_a_dataset_are_one_unit(tmp_path, monkeypatch):
+    """Weights that start anew on the published split of Peptides are no further splits."""
+    from graphnetz.datasets.custom import HeldDataset
+    from graphnetz.records import Task
+
+    def cells(folder):
+        gap = 0.0 if folder.name.endswith("@o") else 0.3
+        scores = [
+            {f"{part}_{key}": 0.9 - gap + s / 1000 for part in ("test", "val") for key in ("acc", "auc")}
+            for s in range(12)
+        ]
+        return [CellResult(f"k{s}", folder.name, "rings.GIN", s, metrics=found) for s, found in enumerate(scores)]
+
+    monkeypatch.setattr(replication, "_cells", cells)
+    one = {"train": list(range(16)), "val": list(range(16, 20)), "test": list(range(20, 24))}
+    for splits, units in ((one, 1), (None, 12)):
+        task = Task("toy@o", "graph_cls", HeldDataset(GraphList(shapes(), splits=splits)))
+        monkeypatch.setattr(replication, "mode_tasks", lambda names, task=task: [task])
+        found = replication._evaluation(tmp_path, "toy", "data")
+        assert {item.units for item in found.decisions["acc"]["structure"].against} == {units}
+        assert found.assessment.structure == ("undecided" if units == 1 else "informative")

@@ -9,6 +9,7 @@ import pytest
 
 from graphnetz.datasets import CARDS
 from graphnetz.datasets.cards import CATEGORIES
+from graphnetz.datasets.fitness import fitness_of
 from graphnetz.models import MODELS
 from graphnetz.report.escape import markdown
 
@@ -34,6 +35,9 @@ def test_every_card_is_on_the_page_of_its_category(made):
         for words in (card.title, card.source, card.licence, card.citation, *card.notes):
             assert markdown(words, width=2000) in page
         assert f"graphnetz run --task {card.name}\n" in page
+        for kind in card.serves:
+            known = fitness_of(card, kind)
+            assert known is None or f"({kind}) | {markdown(known.sentence, width=2000)} |" in page
     assert all(f"| {markdown(name)} |" in pages["models.md"] for name in MODELS)
 
 

@@ -53,6 +53,7 @@ def test_a_relation_never_orders_two_modes_against_their_own_test():
     result = quiet(runs)
     pair = result.pairwise.set_index(["a", "b"]).loc[("o", "eg")]
     assert pair.separable
+    assert pair.p_adj <= 0.0096  # as in the run that showed the fault, at a level of 0.01
     assert pair.mean_diff < 0
     assert result.relation != "cf/o > eg"
     assert evaluation(runs).assessment.structure != "informative"
@@ -225,6 +226,30 @@ def test_runs_of_one_split_are_one_unit():
     assert "folds or splits" in shared.sentence
 
 
+def test_one_split_decides_nothing():
+    """Forty starts on the one published split were forty witnesses; five folds were too few."""
+    runs = shifted({"eg": 0.3, "cg": 0.3, "rg": 0.3, "rf": 0.3}, n=40)
+    found = evaluation(runs, rule=Rule(splits=1))
+    assert (found.assessment.structure, found.assessment.features) == ("undecided", "undecided")
+    assert found.verdict == "undecided"
+    decision = found.decisions["acc"]["structure"]
+    assert decision.against[0].units == 1
+    assert decision.needed is None
+    assert "40 runs share one split, which decides nothing about eg (+0.3" in decision.sentence
+    assert found.relations["acc"].count(">") == 0  # nor does the description order anything by one unit
+    assert "no number of runs is known" in found.standing
+    assert (found.facts["splits"], found.facts["looks"]) == (1, [])
+
+
+def test_one_block_has_no_bootstrap_interval():
+    runs = shifted({"eg": 0.3}, n=25)
+    one = quiet(runs, statistic="bootstrap", blocks=[0] * 25)
+    assert one.separable == (False,)
+    assert one.comparisons[0].low == -math.inf
+    assert "1 blocks of runs are too narrow" in one.notes[-1]
+    assert quiet(runs, statistic="bootstrap", blocks=list(range(25))).separable == (True,)
+
+
 def test_failed_runs_are_left_out_in_pairs():
     runs = shifted({"eg": 0.1}, n=12)
     runs["o"][3] = math.nan
@@ -377,6 +402,7 @@ def test_kept_evaluations_follow_from_their_scores():
         for metric, best in facts["best"].items():
             tests = kept["scores"][metric]["test"]
             runs = {mode: [math.nan if v is None else v for v in tests[mode][model]] for mode, model in best.items()}
-            found = decide_modes(runs, metric)
+            rule = Rule(splits=facts.get("splits", 0), looks=tuple(facts.get("looks", ())))
+            found = decide_modes(runs, metric, rule=rule)
             stored = {item["part"]: item["outcome"] for item in facts["decisions"] if item["metric"] == metric}
             assert {part: item.outcome for part, item in found.items()} == stored

@@ -277,6 +277,21 @@ def test_through_the_engine(tmp_path):
     assert [figure.kind for figure in section.figures][-2:] == ["heatmap", "heatmap"]
     with pytest.raises(UsageError, match="must hold 'o'"):
         evaluate(task, modes=("eg",), **options)
+    with pytest.raises(UnknownNameError, match="Did you mean 'ranksum'"):
+        evaluate(task, statistic="ranksumm", **options)  # and not when everything is trained
+
+
+def test_the_patience_of_a_task_does_not_end_training_before_it_is_measured():
+    """Every cell of tasks that train until flat failed: 40 epochs of patience were over before epoch 50 was looked at."""
+    settings = {
+        "epochs": 4,
+        "runs": 2,
+        "search": {},
+        "protocol": {"hidden_channels": 8, "selection": "last", "eval_every": 50},
+    }
+    task = Task("molecules", "graph_cls", load_molecules, protocol={"patience": 1, "selection": "best_val"})
+    result = evaluate(task, models=("GCN",), modes=("o", "eg"), tuning=settings, backend="serial", verbose=False)
+    assert result.separability["acc"].runs == {"o": 2, "eg": 2}
 
 
 def test_predictions_name_the_examples_of_the_dataset():

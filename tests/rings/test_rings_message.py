@@ -216,7 +216,7 @@ def test_evaluation_of_edge_level_tasks(task, metrics):
     assert np.isfinite(result.diversity.mean["structural"])
 
 
-def test_node_level_tasks_keep_labels_and_masks():
+def test_node_level_tasks_keep_labels_and_masks(capsys):
     data = blocks()
     data.y = torch.arange(60) % 2
     for part, start in (("train", 0), ("val", 20), ("test", 40)):
@@ -230,9 +230,20 @@ def test_node_level_tasks_keep_labels_and_masks():
         assert torch.equal(before.test, after.test)
         np.testing.assert_array_equal(before.targets["test"], after.targets["test"])
         assert torch.equal(before.data.x, after.data.x) == (code in STRUCTURAL)
-    settings = {"epochs": 3, "runs": 2, "search": {}, "protocol": {"hidden_channels": 8}}
-    result = evaluate(task, models=("GCN",), modes=("o", "eg", "rf"), tuning=settings, backend="serial", verbose=False)
+    settings = {"epochs": 3, "runs": 7, "search": {}, "protocol": {"hidden_channels": 8}}
+    options = {"models": ("GCN",), "modes": ("o", "eg", "rf"), "tuning": settings, "backend": "serial"}
+    result = evaluate(task, **options)
+    said = capsys.readouterr().err
+    assert said.index("one split decides nothing") < said.index("21 cells")  # before anything is trained
     assert set(result.separability) == {"acc", "auc"}
+    # Seven starts on the one split of the data are one block; with fresh splits they are seven.
+    assert {item.units for item in result.decisions["acc"]["structure"].against} == {1}
+    assert any("one split decides nothing; resplit=True (--resplit)" in note for note in result.notes)
+    with pytest.raises(UsageError, match="however many there are; resplit=True"):
+        evaluate(task, verbose=False, runs="auto", **options)
+    fresh = evaluate(task, verbose=False, resplit=True, **options)
+    assert {item.units for item in fresh.decisions["acc"]["structure"].against} == {7}
+    assert not any("one split" in note for note in fresh.notes)
 
 
 @pytest.mark.parametrize("wrap", [lambda data: data, lambda data: [data], lambda data: GraphList([data])])
@@ -252,15 +263,15 @@ def test_one_graph_is_never_split_by_graphs(wrap):
 
 
 def test_large_graphs_leave_out_what_does_not_fit():
-    from graphnetz.rings.evaluate import _default_modes, measured_codes
+    from graphnetz.rings.evaluate import default_modes, measured_codes
 
     small, large = [Data(num_nodes=30)] * 200, [Data(num_nodes=9000)]
-    assert _default_modes(small) == (("o", "eg", "cg", "rg", "cf", "rf"), ())
-    modes, notes = _default_modes(large)
+    assert default_modes(small) == (("o", "eg", "cg", "rg", "cf", "rf"), ())
+    modes, notes = default_modes(large)
     assert modes == ("o", "eg", "rg", "rf")
     assert "80,991,000 arcs" in notes[0]
     assert "modes=" in notes[1]
-    many, said = _default_modes([Data(num_nodes=284)] * 1177 + [Data(num_nodes=5748)])  # the sizes of DD
+    many, said = default_modes([Data(num_nodes=284)] * 1177 + [Data(num_nodes=5748)])  # the sizes of DD
     assert many == ("o", "eg", "rg", "rf")
     assert "1178 graphs, the largest of 5748 nodes" in said[0]
     assert measured_codes(small, ("o", "rf")) == (("o", "rf", "ef", "eg"), ())

@@ -1,9 +1,12 @@
 """The page of what RINGS found is made of the kept runs, and counts agreement as by hand."""
 
+import argparse
 import importlib
 from pathlib import Path
 
 import pytest
+
+from graphnetz.datasets import find_task
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -32,6 +35,17 @@ def test_agreement_of_relations_counts_pairs(pages):
     said = pages.relation_agreement("o > eg > rf", "eg/o > rf")
     assert said == "2 of 3 pairs alike, 1 ordered by one only, 0 against"
     assert pages.relation_agreement("o > eg", "eg > o") == "0 of 1 pairs alike, 0 ordered by one only, 1 against"
+
+
+def test_tasks_beyond_the_paper_have_a_split_per_run(pages):
+    beyond = module("rings_beyond")
+    options = argparse.Namespace(data=Path(), root="", out=Path())
+    asked = [beyond.settings(find_task(name), options) for name in beyond.TASKS]
+    assert [item.name for item in asked] == list(dict.fromkeys(beyond.TASKS))
+    assert all(item.fresh for item in asked if item.name in ("cora", "cornell", "polbooks_node_cls"))
+    assert not any(item.fresh for item in asked if item.name in ("sbm_communities", "celegans"))
+    # One fixed split is one block: runs on it would be kept for nothing.
+    assert not any(pages.facts_splits(body) == 1 for body in pages.kept())
 
 
 def test_kept_cells_come_back(tmp_path):

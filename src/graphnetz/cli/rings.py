@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +27,7 @@ Source = Annotated[
     ),
 ]
 Root = Annotated[str, typer.Option(help="Where datasets are kept.")]
+Mirror = Annotated[str | None, typer.Option(help="Folder or URL asked for datasets before the network.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 Modes = Annotated[
     list[str] | None,
@@ -43,12 +45,22 @@ def _codes(modes: list[str] | None) -> list[str] | None:
     return [code.strip() for item in modes for code in item.split(",") if code.strip()] if modes else None
 
 
-def _graphs(source: str, root: str) -> tuple[list[Any], str]:
-    """The graphs that `evaluate` would measure, and a sentence where they are parts of one graph."""
+def _task(
+    source: str, mirror: str | None, *, task_type: str | None = None, labels: Path | None, features: Path | None
+) -> Any:
+    """The task that a name, a file or a folder stands for."""
     from graphnetz.rings import task_from_source
+
+    if mirror:
+        os.environ["GRAPHNETZ_MIRROR"] = mirror
+    return task_from_source(source, task_type=task_type, labels=labels, features=features)
+
+
+def _graphs(task: Any, root: str) -> tuple[list[Any], str]:
+    """The graphs that `evaluate` would measure, and a sentence where they are parts of one graph."""
     from graphnetz.rings.evaluate import dataset_graphs
 
-    graphs, whole, _ = dataset_graphs(task_from_source(source), root)
+    graphs, whole, _ = dataset_graphs(task, root)
     note = "" if whole is None else f"Taken over {len(graphs)} ego-graphs of two hops, because it is one graph."
     return graphs, note
 
@@ -59,6 +71,9 @@ def complementarity(
     root: Root = "data/benchmark",
     t: Annotated[int, typer.Option(help="Steps of the diffusion between nodes.")] = 1,
     mode: Modes = None,
+    labels: Labels = None,
+    features: Features = None,
+    mirror: Mirror = None,
     as_json: AsJson = False,
 ) -> int:
     """Do structure and features tell different things? Mean and spread over the graphs, per perturbation."""
@@ -67,7 +82,7 @@ def complementarity(
     from graphnetz.rings import PERTURBATIONS
     from graphnetz.rings import complementarity as measure
 
-    graphs, note = _graphs(name, root)
+    graphs, note = _graphs(_task(name, mirror, labels=labels, features=features), root)
     rows: dict[str, Any] = {}
     for code in _codes(mode) or ("o", "eg", "cg", "ef", "cf"):
         values = np.asarray(measure(graphs, perturbation=code, t=t))
@@ -80,11 +95,18 @@ def complementarity(
 
 
 @rings_app.command()
-def diversity(name: Source, root: Root = "data/benchmark", as_json: AsJson = False) -> int:
+def diversity(
+    name: Source,
+    root: Root = "data/benchmark",
+    labels: Labels = None,
+    features: Features = None,
+    mirror: Mirror = None,
+    as_json: AsJson = False,
+) -> int:
     """Is there anything to learn from? Structural and feature diversity."""
     from graphnetz.rings import diversity as measure
 
-    graphs, note = _graphs(name, root)
+    graphs, note = _graphs(_task(name, mirror, labels=labels, features=features), root)
     result = measure(graphs)
     rows = {"mean": dict(result.mean), "std": dict(result.std), "symbols": dict(result.symbols)}
     lines = [
@@ -167,6 +189,10 @@ def evaluate(
     backend: Annotated[str, typer.Option(help="Executor: local, serial or ray.")] = "local",
     out: Annotated[str | None, typer.Option(help="Run folder; an existing one is resumed.")] = None,
     root: Root = "data/benchmark",
+    mirror: Mirror = None,
+    resplit: Annotated[
+        bool, typer.Option("--resplit", help="A fresh split per run, also where the data have splits of their own.")
+    ] = False,
     compare_paper: Annotated[
         bool, typer.Option("--compare-paper", help="Print the paper's scores beside ours.")
     ] = False,
@@ -174,13 +200,12 @@ def evaluate(
 ) -> int:
     """Train on original and perturbed data and say: keep, realign, deprecate or undecided."""
     from graphnetz.rings import evaluate as judge
-    from graphnetz.rings import task_from_source
     from graphnetz.rings.evaluate import MAX_RUNS
 
     if max_runs is not None and runs != "auto":
         raise UsageError("--max-runs is the budget of --runs auto. Give --runs auto as well, or leave it out.")
     result = judge(
-        task_from_source(name, task_type=task_type, labels=labels, features=features),
+        _task(name, mirror, task_type=task_type, labels=labels, features=features),
         models=tuple(model) if model else None,
         tuning=tuning,
         runs=_runs(runs),
@@ -189,6 +214,7 @@ def evaluate(
         statistic=statistic,
         alpha=alpha,
         margin=margin,
+        resplit=resplit,
         workers=workers,
         backend=backend,
         out=out,

@@ -37,6 +37,9 @@ class Fitness:
         ``informative``, ``(un)informative``, ``uninformative`` or ``undecided``.
     runs, models
         How many runs per mode were trained at least, and with which architectures.
+    splits
+        The splits of the runs in words, such as ``fresh splits`` or ``10 fixed splits``; empty where data have none of
+        their own, so that every run draws one.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Fitness:
     node_features: str
     runs: int
     models: str
+    splits: str = ""
 
     @property
     def sentence(self) -> str:
@@ -64,9 +68,14 @@ class Fitness:
         >>> Fitness("toy", 3, "graph_cls", "deprecate", "uninformative", "informative", 20, "GIN").sentence
         'deprecate: its graph is not needed, its node features are needed (RINGS; GIN, 20 runs per mode)'
         """
+        on = f" on {self.splits}" if self.splits else ""
+        # Degrees or identities are trained on where data have no features.
+        what = (
+            "its node features are" if self.features else "what stands in for node features, of which it has none, is"
+        )
         return (
-            f"{self.verdict}: its graph is {NEED[self.structure]}, its node features are {NEED[self.node_features]} "
-            f"(RINGS; {self.models}, {self.runs} runs per mode)"
+            f"{self.verdict}: its graph is {NEED[self.structure]}, {what} {NEED[self.node_features]} "
+            f"(RINGS; {self.models}, {self.runs} runs per mode{on})"
         )
 
 
@@ -75,7 +84,7 @@ def _known() -> dict[tuple[str, int, str], Fitness]:
     found = [
         Fitness(
             row["dataset"], int(row["features"]), row["task_type"], row["verdict"], row["structure"],
-            row["node_features"], int(row["runs"]), row["models"],
+            row["node_features"], int(row["runs"]), row["models"], row["splits"],
         )
         for row in read_rows(__package__ or "graphnetz.datasets", "fitness.csv")
     ]  # fmt: skip
@@ -136,16 +145,20 @@ def fitness_section(tasks: Iterable[Task]) -> Section | None:
     if not known:
         return None
     rows = tuple(
-        (name, item.verdict, NEED[item.structure], NEED[item.node_features], item.models, item.runs)
+        (
+            name, item.verdict, NEED[item.structure],
+            NEED[item.node_features] + ("" if item.features else " (it has none: degrees or identities stand in)"),
+            item.models, item.runs, item.splits,
+        )
         for name, item in known.items()
-    )
-    needless = [name for name, item in known.items() if item.structure == "uninformative"]
+    )  # fmt: skip
+    needless = [f"{name} ({item.models})" for name, item in known.items() if item.structure == "uninformative"]
     verdict = f"{', '.join(needless)}: shown not to need the graph." if needless else ""
     words = (
         "From runs made before this one, with original and perturbed data: a mode is needed when models are shown "
         "worse without it. 'graphnetz rings NAME' makes such runs.",
     )
-    columns = ("Task", "Verdict", "Graph", "Node features", "Models", "Runs per mode")
+    columns = ("Task", "Verdict", "Graph", "Node features", "Models", "Runs per mode", "Splits")
     return Section(
         "fitness", "Are these datasets fit to judge models?", verdict, words, (Table(columns, rows),),
         level="warning" if needless else "info",

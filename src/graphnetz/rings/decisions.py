@@ -219,6 +219,8 @@ class Decision:
             shown = [item for item in self.against if item.within]
             how = f"not even {self.margin:g} better" if self.margin else "worse"
             return f"the original is {how} than {_listed(shown)}."
+        if self.blocks and all(item.units < 2 for item in self.against):
+            return f"all {self.runs} runs share one split, which decides nothing about {_listed(self.against)}."
         unit = "folds or splits" if self.blocks else "runs"
         more = f"about {self.needed} {unit} would decide it" if self.needed else f"no number of {unit} can be stated"
         open_ = [item for item in self.against if not item.better] or list(self.against)

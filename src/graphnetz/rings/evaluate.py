@@ -33,6 +33,7 @@ from graphnetz.rings.judge import RELATION_ALPHA, judge, metrics_of, mode_scores
 from graphnetz.rings.own_data import feature_width, task_from_source
 from graphnetz.rings.perturbations import PERTURBATIONS
 from graphnetz.rings.presets import Tuning, tuning_of
+from graphnetz.rings.separability import STATISTICS
 from graphnetz.rings.statistics import dataset_statistics, ego_graphs
 from graphnetz.rings.study import MODES, runs_of
 from graphnetz.rings.tasks import degree_features, perturb_task
@@ -45,6 +46,9 @@ MAX_RUNS = 100
 """Budget of ``runs="auto"``, the number of runs of the paper."""
 FIRST_LOOK = 10
 """Runs before ``runs="auto"`` looks for the first time: fewer can hardly decide anything at the levels of a look."""
+SAME_FOR_ALL: Mapping[str, Any] = {"edge_attributes": False, "patience": None}
+"""Structural perturbations have no edge attributes, so the original may not profit from its own. The patience of a task
+would end training before a preset that measures the last epoch has looked."""
 GRID_WORK = 10**10
 """Sum of cubed sizes up to which complementarity is also taken in other metric spaces."""
 RANDOM_WORK = 10**11
@@ -63,6 +67,7 @@ def evaluate(
     alpha: float | None = None,
     margin: float | None = None,
     within_runs: bool = False,
+    resplit: bool = False,
     backend: str = "local",
     workers: int | None = None,
     out: str | Path | None = None,
@@ -94,6 +99,9 @@ def evaluate(
         metric's range.
     statistic, within_runs
         How the relation between modes is described, as in `separability`; nothing is decided by it.
+    resplit
+        Draw a fresh split of nodes or graphs for every run also where the dataset has splits of its own. Runs on one
+        fixed split are one block, which decides nothing.
     backend, workers, out, root
         As in ``run_benchmark``: with ``out`` the runs are kept and resumed.
     task_type
@@ -129,6 +137,7 @@ def evaluate(
     'undecided'
     """
     original = _as_task(task, task_type)
+    STATISTICS[statistic]  # a misspelt one is refused before anything is trained
     rule = Rule(alpha=ALPHA if alpha is None else alpha, margin=margin)
     adaptive = runs == "auto"
     chosen = tuning_of(tuning, runs=max_runs if runs == "auto" else runs)
@@ -136,17 +145,19 @@ def evaluate(
     # Validation chooses by the headline metric: AUROC where accuracy and AUROC are both judged.
     prepared = dataclasses.replace(original, metric=original.metric or metrics[-1])
     graphs, whole, splits = dataset_graphs(prepared, root)
-    codes, notes = (tuple(modes), ()) if modes else _default_modes(graphs if whole is None else [whole])
+    codes, notes = (tuple(modes), ()) if modes else default_modes(graphs if whole is None else [whole])
     if "o" not in codes or len(codes) < 2:
         raise UsageError(f"modes must hold 'o' and at least one perturbation, got {list(codes)}.")
-    splits = len(chosen.crossed.get("split", ())) or splits
-    rule = dataclasses.replace(rule, splits=splits, looks=run_looks(chosen.runs, splits) if adaptive else ())
-    tasks = _tasks(prepared, codes, chosen)
+    tasks = _tasks(prepared, codes, chosen, resplit)
     # A fresh perturbation per seed does not make a fresh dataset: what a seed varies stays the same as without.
-    varies = _replication(tasks[0], root)
+    varies = replication_of(tasks[0], root)
     tasks = [dataclasses.replace(item, replication=item.replication or varies) for item in tasks]
-    if varies == "init":
-        notes = (*notes, "The dataset has one split of its own: runs vary initial weights, and decisions speak of it.")
+    splits = len(chosen.crossed.get("split", ())) or shared_splits(varies, 0 if resplit else splits)
+    if splits == 1:
+        notes = (*notes, _one_split(original, resplit=resplit, adaptive=adaptive))
+        if verbose:  # before hours are spent, not only after them
+            print(notes[-1], file=sys.stderr, flush=True)
+    rule = dataclasses.replace(rule, splits=splits, looks=run_looks(chosen.runs, splits) if adaptive else ())
     if whole is not None:
         notes = (*notes, f"Complementarity and diversity are taken over {len(graphs)} ego-graphs of two hops.")
     measured, unmeasured = measured_codes(graphs, codes)
@@ -166,8 +177,7 @@ def evaluate(
     settings = {
         "models": models if isinstance(models, Mapping) else list(models or _models(chosen, original)),
         "tasks": tasks, "epochs": chosen.epochs,
-        # Structural perturbations have no edge attributes, so the original may not profit from its own.
-        "protocol": {"edge_attributes": False, **chosen.protocol},
+        "protocol": {**SAME_FOR_ALL, **chosen.protocol},
         "save_predictions": original.task_type in ("graph_cls", "node_cls"),
         "backend": backend, "workers": workers, "root": root, "verbose": verbose,
     }  # fmt: skip
@@ -191,15 +201,39 @@ def _models(chosen: Tuning, task: Task) -> tuple[str, ...]:
     return chosen.graph_models if graphs and chosen.graph_models else chosen.models
 
 
-def _tasks(original: Task, codes: Sequence[str], chosen: Tuning) -> list[Task]:
+def _tasks(original: Task, codes: Sequence[str], chosen: Tuning, resplit: bool) -> list[Task]:
     """Return what is trained on, the original first."""
     if chosen.crossed:
         share = chosen.test_share
         return [task for code in codes for task in crossed_tasks(original, code, chosen.crossed, test_share=share)]
     return [
-        perturb_task(original, code, vary=chosen.vary, test_share=chosen.test_share, splits=chosen.runs)
+        perturb_task(
+            original, code, vary=chosen.vary, test_share=chosen.test_share, splits=chosen.runs, resplit=resplit
+        )
         for code in codes
     ]
+
+
+def shared_splits(varies: Replication, splits: int) -> int:
+    """How many splits runs take in turn: those the data carry, one where a seed varies initial weights only, or 0.
+
+    Examples
+    --------
+    >>> shared_splits("init", 0), shared_splits("resplit", 10), shared_splits("resplit", 0)
+    (1, 10, 0)
+    """
+    return 1 if varies == "init" else splits
+
+
+def _one_split(task: Task, *, resplit: bool, adaptive: bool) -> str:
+    """Say what runs on one fixed split cannot do; refuse to add them until something is decided."""
+    known = f"{task.name} has one split of its own: runs vary initial weights only, and one split decides nothing"
+    if resplit:
+        raise UsageError(f"{known}. Fresh splits are drawn of nodes and graphs, and not of what {task.task_type} asks.")
+    can = "" if task.task_type in ("link_pred", "edge_cls") else "; resplit=True (--resplit) draws a fresh one per run"
+    if adaptive:
+        raise UsageError(f"{known}, however many there are{can or '; give a number of runs to describe it'}.")
+    return f"{known}{can}."
 
 
 def run_looks(most: int, splits: int = 0) -> tuple[int, ...]:
@@ -271,7 +305,7 @@ def _folder(out: str | Path | None, *, needed: bool) -> Iterator[str | Path | No
         yield folder
 
 
-def _replication(task: Task, root: str) -> Replication:
+def replication_of(task: Task, root: str) -> Replication:
     """What a seed varies in the unperturbed task."""
     from graphnetz.benchmark import get_split
 
@@ -293,7 +327,7 @@ def _described(graphs: list[Data], task: Task, root: str) -> dict[str, Any]:
     return out
 
 
-def _default_modes(graphs: Sequence[Data]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def default_modes(graphs: Sequence[Data]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the modes to train on, and why any of the usual ones is left out."""
     sizes = [int(data.num_nodes or 0) for data in graphs]
     arcs, numbers = sum(n * (n - 1) for n in sizes), sum(sizes) * max(sizes)

@@ -155,9 +155,13 @@ class DatasetEvaluation:
         text = f"structure {self.assessment.structure}, features {self.assessment.features}"
         if self.decided:
             return text
+        return text + (f"; about {self._asked} would decide" if self.needed else "; no number of runs is known")
+
+    @property
+    def _asked(self) -> str:
+        """The number that would decide, with what is counted."""
         clustered = any(found.blocks for found in self._open())
-        unit = "folds or splits" if clustered else "runs per mode"
-        return text + (f"; about {self.needed} {unit} would decide" if self.needed else "; no number of runs is known")
+        return f"{self.needed} {'folds or splits' if clustered else 'runs per mode'}"
 
     @property
     def paragraph(self) -> str:
@@ -166,10 +170,11 @@ class DatasetEvaluation:
         gamma = float(np.nanmean(self.complementarity.at(1)["o"]))
         low, high = found.scores
         score = f"scores {low:g} of 5 ({found.symbol})" if low == high else f"can still score {low:g} to {high:g} of 5"
-        more = f" For the rest {self.needed} runs or more are needed." if not self.decided and self.needed else ""
+        more = f" About {self._asked} would decide the rest." if not self.decided and self.needed else ""
+        models = ", ".join(dict.fromkeys(item.model for item in self.scores))
         return (
-            f"On {self.name} the graph structure is {found.structure} and the node features are {found.features} for "
-            f"the task. Performance separability {score}. "
+            f"On {self.name}, trained with {models}, the graph structure is {found.structure} and the node features "
+            f"are {found.features} for the task. Performance separability {score}. "
             f"Structural diversity is {mean['structural']:.2f} ({self.diversity.symbols['structural'][0]}), feature "
             f"diversity {mean['features']:.2f} ({self.diversity.symbols['features'][0]}), and mode complementarity "
             f"{gamma:.2f}. That is {self.reason}. {ADVICE[self.verdict]}{more}"
@@ -191,7 +196,8 @@ class DatasetEvaluation:
     @property
     def _described(self) -> str:
         relations = "; ".join(f"{label_of(metric)}: {text}" for metric, text in self.relations.items())
-        return f"All pairs of modes, described and not decided by: {relations} (modes joined by / are not ordered)."
+        unordered = "modes joined by / are not ordered"
+        return f"All pairs of modes, a description by which nothing is decided: {relations} ({unordered})."
 
     @property
     def _legend(self) -> str:
@@ -279,6 +285,8 @@ class DatasetEvaluation:
             "width": self.width,
             "runs": max(item.runs["o"] for item in self.separability.values()),
             "alpha": self.rule.alpha,
+            "splits": self.rule.splits,
+            "looks": list(self.rule.looks),
             "decisions": [
                 {
                     "metric": metric, "part": part, "outcome": found.outcome, "margin": found.margin,

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from graphnetz._core.errors import DataError, UsageError
 from graphnetz._core.paths import slug
 from graphnetz._core.unpickle import read_torch
-from graphnetz.datasets import find_task, task_from_dataset, task_from_edges
+from graphnetz.datasets import find_task, task_from_dataset, task_from_edges, task_of
 from graphnetz.datasets.sources.tu import read_tu
 from graphnetz.records import Task
 
@@ -35,7 +35,7 @@ def task_from_source(
         attributes are used as the paper does; a ``.pt`` file of PyTorch Geometric graphs, read by a restricted loader;
         an edge list or any other file that `task_from_edges` reads; or the name of a dataset or task.
     task_type
-        What to predict, where the data do not say.
+        What to predict, where the data do not say, or another task that a named dataset serves.
     labels, features
         CSV files that describe the nodes of an edge list.
 
@@ -62,12 +62,22 @@ def task_from_source(
             raise UsageError(f"There is no {str(source)!r}. Give a file, a folder, or the name of a dataset or task.")
         if tables:
             raise UsageError(f"--{tables[0]} describes the nodes of an edge list; {str(source)!r} is a name.")
-        return find_task(str(source))
+        return _named_task(str(source), task_type)
     if path.is_dir() or path.suffix in TENSOR_FILES:
         if tables:
             raise UsageError(f"--{tables[0]} describes the nodes of an edge list, which {path.name!r} is not.")
         return _tu_task(path, task_type) if path.is_dir() else _pyg_task(path, task_type)
     return task_from_edges(slug(path.stem), path, task_type=task_type, labels=labels, features=features)
+
+
+def _named_task(name: str, task_type: str | None) -> Task:
+    """The task of that name, or another one that its dataset serves."""
+    task = find_task(name)
+    if task_type in (None, task.task_type):
+        return task
+    if task.card is None:
+        raise UsageError(f"{name!r} is a {task.task_type} task and serves no other; leave the task type out.")
+    return task_of(task.card, task_type)
 
 
 def _tu_task(folder: Path, task_type: str | None) -> Task:

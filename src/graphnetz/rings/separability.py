@@ -331,7 +331,9 @@ def _reachability(plan: _Plan, statistic: str) -> list[str]:
     """Say when even perfectly separated runs could not be called separable."""
     fewest = min(len(values) for values in plan.samples.values())
     if statistic == "bootstrap":
-        short = f"Bootstrap intervals of {fewest} runs are too narrow; use at least {FEW_RUNS} runs per mode."
+        fewest = min(len(plan.units(mode)) for mode in plan.samples)
+        unit = "runs" if plan.blocks is None or plan.exchange == "runs" else "blocks of runs"
+        short = f"Bootstrap intervals of {fewest} {unit} are too narrow; use at least {FEW_RUNS} per mode."
         return [short] if fewest < FEW_RUNS else []
     notes = []
     if statistic != "signedrank" and 1 / (1 + plan.permutations) >= plan.level:
@@ -436,6 +438,8 @@ def _bootstrap(plan: _Plan) -> list[Comparison]:
     for a, b in plan.pairs:
         difference = means[a] - means[b]
         low, high = np.quantile(difference, [plan.level / 2, 1 - plan.level / 2])
+        if min(len(plan.units(a)), len(plan.units(b))) < 2:  # nothing to resample
+            low, high = -math.inf, math.inf
         tail = min(int((difference <= 0).sum()), int((difference >= 0).sum()))
         x, y = plan.units(a), plan.units(b)
         observed = float(x.mean() - y.mean())

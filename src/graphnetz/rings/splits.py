@@ -1,17 +1,20 @@
-"""Splits for separability: a larger test part than the benchmark's, with the classes in proportion."""
+"""Splits for separability: a larger test part than the benchmark's, and fresh ones where data carry a fixed split."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch_geometric.data import Data
 
 from graphnetz._core.errors import UsageError
 from graphnetz._core.rng import generator
 
+MASKS = ("train_mask", "val_mask", "test_mask")
 SPLITS = 100
 """Splits a dataset gets at least, whatever the number of runs: more runs then leave the earlier ones as they are."""
 
@@ -55,6 +58,52 @@ def share_splits(
         names = enumerate(("test", "val", "train"))
         out.append({name: np.sort(order[part == number]).astype(np.int32) for number, name in names})
     return out
+
+
+def fresh_masks(data: Data, *, count: int = SPLITS) -> Data:
+    """Return the graph with ``count`` random splits of the nodes that its own split names, in the place of that one.
+
+    Every class keeps as many training, validation and test nodes as it has in the first split of the data. Models
+    that are compared on one published split are compared on one set of test nodes, which is one example of a split.
+
+    Parameters
+    ----------
+    data
+        One graph with boolean masks; without them it is returned as it is.
+    count
+        How many splits; number s is a function of s, the labels and the split of the data only.
+
+    Returns
+    -------
+    Data
+        A copy whose masks have ``count`` columns; seeds take them in turn.
+
+    Examples
+    --------
+    >>> import torch
+    >>> masks = {f"{part}_mask": torch.arange(6) % 3 == place for place, part in enumerate(("train", "val", "test"))}
+    >>> fresh = fresh_masks(Data(y=torch.tensor([0, 0, 0, 1, 1, 1]), **masks), count=4)
+    >>> fresh.train_mask.shape, fresh.train_mask.sum(dim=0).tolist()
+    (torch.Size([6, 4]), [2, 2, 2, 2])
+    """
+    if any(data.get(key) is None for key in MASKS):
+        return data
+    first = np.stack([mask[:, 0] if mask.ndim == 2 else mask for mask in (data[key].numpy() for key in MASKS)])
+    named = first.any(axis=0)
+    part = first.argmax(axis=0)
+    y = data.get("y")
+    single = y is not None and y.numel() == len(part) and not y.is_floating_point()
+    label = y.numpy().reshape(-1) if single else np.zeros(len(part), dtype=np.int64)
+    out = np.zeros((len(MASKS), len(part), count), dtype=bool)
+    members = [np.flatnonzero(named & (label == value)) for value in np.unique(label[named])]
+    for number in range(count):
+        rng = generator("rings-masks", number)
+        for nodes in members:
+            out[part[nodes], rng.permutation(nodes), number] = True
+    changed = copy.copy(data)
+    for key, mask in zip(MASKS, out, strict=True):
+        changed[key] = torch.from_numpy(mask)
+    return changed
 
 
 def _classes(graphs: Sequence[Data]) -> npt.NDArray[np.int64]:

@@ -15,10 +15,12 @@ from graphnetz.records.graphs import GraphList
 from graphnetz.rings._batches import stream
 from graphnetz.rings.message import PerturbedMessages
 from graphnetz.rings.perturbations import PERTURBATIONS, perturb_dataset
-from graphnetz.rings.splits import SPLITS, share_splits
+from graphnetz.rings.splits import SPLITS, fresh_masks, share_splits
 
 RANDOM_WIDTH = 10
 """Columns of random features in training (Coupette et al. 2025, Table 4)."""
+RESPLIT_SHARE = 0.2
+"""Test share of fresh splits by graphs, where none is stated."""
 
 
 def degree_features(graphs: Sequence[Data]) -> list[Data]:
@@ -63,7 +65,7 @@ class PerturbedLoader:
 
     Structural perturbations see the same features as the original: a dataset without any gets
     one-hot degrees of the unperturbed graphs first. With a ``test_share`` many graphs that come
-    without a split get stratified ones.
+    without a split get stratified ones, and with ``resplit`` all data get fresh ones.
     """
 
     loader: Callable[..., Any]
@@ -72,6 +74,7 @@ class PerturbedLoader:
     width: int | None = None
     test_share: float | None = None
     splits: int = SPLITS
+    resplit: bool = False
 
     def __call__(self, root: Any) -> Any:
         """Load and perturb."""
@@ -81,14 +84,16 @@ class PerturbedLoader:
         """Perturb a loaded dataset; one graph stays one graph, many keep their split."""
         graphs = degree_features(list(stream(dataset)))
         changed = perturb_dataset(graphs, self.code, seed=seed, **self._options(graphs))
+        if self.resplit and len(changed) == 1:
+            changed = [fresh_masks(changed[0], count=self.splits)]
         if isinstance(dataset, Data) and len(changed) == 1:
             return changed[0]
-        splits = getattr(dataset, "splits", None)
-        if (
-            splits is None and self.test_share is not None and len(graphs) > 1
-        ):  # one graph is split by its nodes or edges
-            splits = share_splits(graphs, test=self.test_share, count=self.splits)
-        return GraphList(changed, splits=splits, replication=getattr(dataset, "replication", "resplit"))
+        splits = None if self.resplit else getattr(dataset, "splits", None)
+        replication = "resplit" if self.resplit else getattr(dataset, "replication", "resplit")
+        share = RESPLIT_SHARE if self.resplit and self.test_share is None else self.test_share
+        if splits is None and share is not None and len(graphs) > 1:  # one graph is split by its nodes or edges
+            splits = share_splits(graphs, test=share, count=self.splits)
+        return GraphList(changed, splits=splits, replication=replication)
 
     def _options(self, graphs: Sequence[Data]) -> dict[str, Any]:
         if "width" not in getattr(PERTURBATIONS[self.code], "__dataclass_fields__", {}):
@@ -123,6 +128,7 @@ def perturb_task(
     vary: bool = False,
     test_share: float | None = None,
     splits: int = SPLITS,
+    resplit: bool = False,
 ) -> Task:
     """Return the task whose dataset is perturbed after loading.
 
@@ -141,6 +147,8 @@ def perturb_task(
     test_share, splits
         Test share of many graphs that come without a split of their own, and how many splits to
         draw; None leaves the splits to the task type.
+    resplit
+        Draw fresh splits of nodes or graphs also where the data carry their own.
 
     Returns
     -------
@@ -169,7 +177,7 @@ def perturb_task(
         return dataclasses.replace(task, name=f"{task.name}@{code}", after_split=hook, graph=task.block)
     fields: dict[str, Any] = {
         "loader": task.loader, "code": code, "perturbation_seed": seed, "width": width, "test_share": test_share,
-        "splits": max(splits, SPLITS),
+        "splits": max(splits, SPLITS), "resplit": resplit and task.task_type != "edge_cls",
     }  # fmt: skip
     loader = PerturbedLoader(**fields)
     if task.seeded or vary:

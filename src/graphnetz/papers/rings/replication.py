@@ -101,7 +101,8 @@ def _outcome(found: DatasetEvaluation, what: str, theirs: str) -> tuple[str, str
 def _evaluation(folder: Path, card: str, root: str) -> DatasetEvaluation | str:
     """Judge the finished cells of a dataset; words where modes are missing."""
     from graphnetz.rings import profile
-    from graphnetz.rings.evaluate import dataset_graphs, measured_codes
+    from graphnetz.rings.decisions import Rule
+    from graphnetz.rings.evaluate import dataset_graphs, measured_codes, replication_of, shared_splits
     from graphnetz.rings.judge import judge, metrics_of
 
     cells = [cell for mode in MODES for cell in _cells(folder / f"{card}@{mode}")]
@@ -109,9 +110,10 @@ def _evaluation(folder: Path, card: str, root: str) -> DatasetEvaluation | str:
     if missing:
         return "not run at this size" if len(missing) == len(MODES) else f"not run in the modes {', '.join(missing)}"
     original = mode_tasks([card])[0]
-    graphs, _, _ = dataset_graphs(original, root)
+    graphs, _, splits = dataset_graphs(original, root)
+    rule = Rule(splits=shared_splits(replication_of(original, root), splits))
     gammas = profile(graphs, perturbations=measured_codes(graphs, ("o",))[0], name=card)
-    return judge(card, cells, complementarity=gammas, metrics=metrics_of(original), modes=MODES)
+    return judge(card, cells, complementarity=gammas, metrics=metrics_of(original), modes=MODES, rule=rule)
 
 
 def _cells(folder: Path) -> Sequence[CellResult]:
