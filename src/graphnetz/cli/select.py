@@ -191,6 +191,7 @@ def features(
     """Print the meta-features of a graph; from samples or a graph folder with their standard errors (0: exact)."""
     from graphnetz.graphs import GraphFolder
     from graphnetz.selection import feature_names, meta_features
+    from graphnetz.selection.collection import Collection
     from graphnetz.selection.example import Source
     from graphnetz.selection.folders import folder_features
     from graphnetz.selection.sampled import check_how, sampled_features
@@ -200,7 +201,7 @@ def features(
     graph = Source(file, labels, label_column, node_features, root).read(of)
     if isinstance(graph, GraphFolder):
         return _with_errors(folder_features(graph, feature_set), as_json, "are not computed for a graph on disk")
-    if orbits == "sampled" and not of:
+    if orbits == "sampled" and not isinstance(graph, Collection):
         return _with_errors(sampled_features(graph, feature_set), as_json, "have no value on this graph")
     values = meta_features(graph, feature_set)
     table = {name: jsonable(value) for name, value in zip(feature_names(feature_set), values.tolist(), strict=True)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphnetz._core.plain import jsonable
 from graphnetz.cli.app import put
+from graphnetz.selection.collection import Collection
 
 if TYPE_CHECKING:
     from graphnetz.selection import Choice, Recommendation
@@ -26,7 +27,7 @@ def as_dict(result: Recommendation, race: Race | None, top: int) -> dict[str, An
     return {
         "graph": {
             "name": result.graph.name, "nodes": result.size[0], "edges": result.size[1],
-            **({"graphs": result.graph.num_graphs} if result.task_type == "graph_cls" else {}),
+            **({"graphs": result.graph.num_graphs} if isinstance(result.graph, Collection) else {}),
         },
         "task_type": result.task_type, "metric": result.metric, "level": result.level,
         "within": jsonable(result.within),
@@ -70,8 +71,8 @@ def show(result: Recommendation, race: Race | None, top: int) -> None:
     metric = METRICS[result.metric].label if result.metric in METRICS else metric
     extra = [f"{graph.features.shape[1]:,} features"] if graph.features is not None else []
     extra += [f"{len(set(graph.labels[graph.labels >= 0].tolist()))} classes"] if graph.labels is not None else []
-    many = result.task_type == "graph_cls"
-    counts = [f"{graph.num_graphs:,} graphs"] if many else []
+    many = isinstance(graph, Collection)
+    counts = [f"{graph.num_graphs:,} graphs"] if isinstance(graph, Collection) else []
     facts = ", ".join([*counts, f"{result.size[0]:,} nodes", f"{result.size[1]:,} edges", *extra])
     task = _TASKS.get(result.task_type, result.task_type)
     _wrap(f"{graph.name}: {facts}; {task} ({result.task_type}).")

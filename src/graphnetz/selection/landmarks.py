@@ -160,7 +160,7 @@ def _matrix(indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int64]) -> An
     """Sorted rows as a matrix of ones; small numbers, as scipy itself would choose."""
     nodes = len(indptr) - 1
     kind = np.int32 if len(indices) < 2**31 else np.int64
-    rows = (np.ones(len(indices)), indices.astype(kind), indptr.astype(kind))
+    rows: Any = (np.ones(len(indices)), indices.astype(kind), indptr.astype(kind))
     return sp.csr_matrix(rows, shape=(nodes, nodes))
 
 

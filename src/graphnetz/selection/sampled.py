@@ -153,7 +153,7 @@ def estimated63(values: npt.NDArray[Any], population: int, rng: np.random.Genera
 def _scaled(values: npt.NDArray[Any], population: int) -> FloatArray:
     """Statistics of a sample, with counts and entropy as of the whole."""
     times = population / values.size
-    found = statistics63(values) * np.array([times if "count" in name else 1.0 for name in STATISTICS])
+    found: FloatArray = statistics63(values) * np.array([times if "count" in name else 1.0 for name in STATISTICS])
     if times != 1.0 and found[_ENTROPIES[0]] > 0:  # of n like shares it is log n
         found[_ENTROPIES[0]] += np.log(times)
         found[_ENTROPIES[1]] = found[_ENTROPIES[0]] / np.log2(population)
