@@ -393,7 +393,7 @@ def _melted(data: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
 def _numbers(data: pd.DataFrame, title: Any) -> pd.Series:
     """Read a column in which most cells are numbers as numbers; a word there is a run without a score, or refused."""
-    column = data[title]
+    column: pd.Series = data[title]
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         return column
     written = _cells(column).where(column.notna(), "")
