@@ -98,7 +98,7 @@ def _completed(
     kept: list[Kept], cells: Sequence[CellResult], task: str, place: str | Path | Reader | None
 ) -> list[Kept]:
     """Add what lies elsewhere: in a folder where the cells hold nothing, in those of several runs what they lack."""
-    if kept and not callable(place):
+    if kept and (place is None or isinstance(place, str | Path)):
         return kept
     there = {(one.model, one.seed) for one in kept}
     return kept + _as_digested(
@@ -116,7 +116,7 @@ def looked_up(task: str, place: str | Path | Reader | None) -> list[Kept]:
     """
     if place is None:
         return []
-    return place(task) if callable(place) else read_examples(place, task)
+    return read_examples(place, task) if isinstance(place, str | Path) else place(task)
 
 
 def _of_all_seeds(kept: list[Kept], scores: Mapping[tuple[str, int], float]) -> list[Kept]:

@@ -51,8 +51,8 @@ class SummaryFrame(pd.DataFrame):
 def _first_columns(frame: pd.DataFrame, shown: Sequence[str], **options: Any) -> str:
     """Return a frame as text with these columns, and the names of the others below."""
     width, rows = pd.get_option("display.width") or 80, pd.get_option("display.max_rows")
-    options = {"max_rows": rows, "max_colwidth": 34, "line_width": max(80, width)} | options
-    text = pd.DataFrame(frame)[list(shown)].to_string(**options)
+    usual: dict[str, Any] = {"max_rows": rows, "max_colwidth": 34, "line_width": max(80, width)}
+    text = pd.DataFrame(frame)[list(shown)].to_string(**usual | options)
     rest = [str(name) for name in frame.columns if name not in shown]
     return f"{text}\n[{len(frame)} rows; also {', '.join(rest)}]" if rest else text
 
