@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             began, asked = sum(os.times()[:4]), settings(find_task(name), options)
             try:
                 evidence.train(asked)
-                asked.out = [asked.out]
+                asked.out, asked.looks = [asked.out], ()
                 evidence.keep(asked)
             except GraphnetzError as error:
                 left.append(name)

@@ -130,8 +130,9 @@ def preset_words(options: argparse.Namespace) -> str:
 
 
 def rule_of(task: Task, splits: int, options: argparse.Namespace) -> Rule:
-    """Return the rule that `evaluate` judges by: runs that share a split are one block."""
-    return Rule(splits=0 if options.fresh else shared_splits(replication_of(task, options.root), splits))
+    """Return the rule that `evaluate` judges by: runs that share a split are one block, and every look has a level."""
+    shared = 0 if options.fresh else shared_splits(replication_of(task, options.root), splits)
+    return Rule(splits=shared, looks=options.looks)
 
 
 def keep(options: argparse.Namespace) -> None:
@@ -257,6 +258,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             command.add_argument("--doubled", action="store_true")
         else:
             command.add_argument("--out", type=Path, action="append", default=[], help="run folders")
+            looks = {"type": lambda text: tuple(map(int, text.split(","))), "default": ()}
+            command.add_argument("--looks", **looks, help="runs at which was looked, where some were added, as 10,36")
     options = parser.parse_args(argv)
     if getattr(options, "model", ()) is None:
         options.model = ["GIN"]

@@ -165,7 +165,7 @@ def facts_splits(body: Mapping[str, Any]) -> int:
 
 def rule_of(body: Mapping[str, Any], **changes: Any) -> Rule:
     """Return the rule that the kept runs were judged by."""
-    return Rule(splits=facts_splits(body), **changes)
+    return Rule(splits=facts_splits(body), looks=tuple(body["facts"].get("looks", ())), **changes)
 
 
 def name_of(body: Mapping[str, Any]) -> str:
