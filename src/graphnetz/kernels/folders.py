@@ -27,8 +27,9 @@ SLICE_BYTES = 10**9
 CHUNK = 1 << 20
 """Nodes looked at together in passes over all of them."""
 
-_HOP_ROWS, _HOP_ARCS, _PAGE = 1 << 17, 1 << 20, 4096
-"""Rows and arcs that a propagation takes at a time, and the bytes that the system gives out."""
+_HOP_ROWS, _HOP_ARCS, _PAGE = 1 << 17, 1 << 20, 2 << 20
+"""Rows and arcs that a propagation takes at a time, and the bytes that the system gives out: NumPy asks for huge ones.
+"""
 
 _ops = functools.partial(ops, "folder_ops")
 
@@ -251,13 +252,14 @@ def _slice(sampler: FolderSampler, needed: list[Any], rows: Ids, start: int, sto
                     found = np.empty((piece.size, stop - start), dtype=np.float32)
                     _hop(sampler, inverse, piece, x, found)
                     y[piece] = found
+                    del found  # before the next is there
         x = y
     return x if needed else x[rows]
 
 
 def _piece_rows(width: int) -> int:
-    """Rows at a time: at most 32 MB of them are held beside those of all nodes."""
-    return int(min(max((32 << 20) // (4 * width), 1), _HOP_ROWS))
+    """Rows at a time: at most 8 MB of them are held beside those of all nodes."""
+    return int(min(max((8 << 20) // (4 * width), 1), _HOP_ROWS))
 
 
 def _hop(sampler: FolderSampler, inverse: Floats, rows: Ids, x: Any, out: Any) -> None:

@@ -1,7 +1,7 @@
 """What a cell on a graph folder needs in memory, found before it is trained by a rehearsal of it.
 
 The cell itself is run with a few batches an epoch and a few blocks of every layer, and its memory is measured as that
-of cells is. What a rehearsal cannot do in little time, a propagation over the whole graph, is counted.
+of cells is. What a rehearsal cannot do in little time is counted: passes over the whole graph.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from torch_geometric.nn import SGConv
 
 from graphnetz.engine.executors import memory
 from graphnetz.engine.fitting import train_once
-from graphnetz.engine.predictions import kept_predictions
 from graphnetz.kernels.folders import propagation_bytes, scratch
 from graphnetz.models import ModelSpec
 from graphnetz.records import Protocol
@@ -49,7 +48,8 @@ def rehearse(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, 
     Returns
     -------
     float
-        Bytes above ``before`` that the propagation of an SGC will take; 0 for other models.
+        Bytes above ``before`` that passes over the whole graph will take: finding the neighbourhoods of the tested
+        nodes, and the propagation of an SGC.
     """
     size = min(protocol.batch_nodes or len(split.train), len(split.train))
     chosen = torch.linspace(0, len(split.train) - 1, min(BATCHES * size, len(split.train))).long()
@@ -60,10 +60,11 @@ def rehearse(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, 
         targets={**split.targets, "train": split.targets["train"][chosen.numpy()]},
         cache={},
     )
-    held = memory.resident() - before
     epochs = min(protocol.epochs, 2)  # the outputs of one epoch are kept while those of the next are computed
     fitted, model = train_once(kind, spec, few, protocol.replace(epochs=epochs, eval_every=1, patience=None), seed)
-    kept_predictions(few, fitted.scores["test"])
+    near = memory.resident() - before + 8.0 * few.data.num_nodes  # while the outputs are held
+    del fitted
+    held = memory.resident() - before  # what libraries made of their own on the way is there by then, too
     sampler, labelled = few.data.sampler, few.data.labelled
     hops = {module.K for module in model.modules() if isinstance(module, SGConv)}
-    return max((held + propagation_bytes(sampler, k, labelled) for k in hops), default=0.0)
+    return max([near, *(held + propagation_bytes(sampler, k, labelled) for k in hops)])
