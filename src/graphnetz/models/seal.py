@@ -183,7 +183,8 @@ def surroundings(data: Data, pairs: Tensor, most: int) -> Surroundings:
     starts, nodes, labels, edges = _enclosing.enclosing(indptr, indices, first, second, most, LARGEST_LABEL)
     sizes = np.diff(starts)
     parts = (nodes, labels, np.ascontiguousarray(edges), np.repeat(np.arange(len(sizes)), sizes))
-    return Surroundings(*(torch.from_numpy(part).to(pairs.device) for part in parts), sizes)
+    there = [torch.from_numpy(part).to(pairs.device) for part in parts]
+    return Surroundings(there[0], there[1], there[2], there[3], sizes)
 
 
 def _rows(data: Data) -> tuple[np.ndarray, np.ndarray]:
