@@ -325,6 +325,13 @@ def test_recommendation_for_graphs(shipped):
         recommend(nx.karate_club_graph(), "graph_cls")
 
 
+def test_twice_the_graphs_are_expected_to_take_twice_as_long():
+    graphs = list(random_graphs(40).graphs)
+    one, two = (recommend(graphs * times, "graph_cls", top=50) for times in (1, 2))
+    seconds = {choice.name: choice.seconds for choice in one.choices}
+    assert all(choice.seconds == pytest.approx(2 * seconds[choice.name]) for choice in two.choices)
+
+
 def test_verified_choices_are_remembered(tmp_path):
     found = recommend(list(random_graphs(60).graphs), "graph_cls", top=2)
     race = verify(found, 1, seeds=(0,), epochs=2, workers=1)
