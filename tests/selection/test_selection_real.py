@@ -1,13 +1,16 @@
 """Advice from real graphs: landmarks, the fall-back to the mean, the shortlist, and the shipped bank."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from graphnetz.graphs import as_graph
 from graphnetz.selection import PerformanceBank, recommend
 from graphnetz.selection.landmarks import LANDMARKS, landmarks, part
-from graphnetz.selection.real import complementary, disagreement, fit_real, known_graphs
+from graphnetz.selection.real import Known, _surpasses, complementary, disagreement, fit_real, known_graphs
 from graphnetz.selection.selectors.landmark import LandmarkSelector
+from graphnetz.selection.space import Configuration
 
 WANTED = {"link_pred": (80, 12), "node_cls": (40, 8)}
 
@@ -179,3 +182,19 @@ def test_bank_keeps_what_is_known_of_a_real_graph(tmp_path):
     again = PerformanceBank.load(tmp_path / "bank.npz").graphs["g"]
     assert again.real
     np.testing.assert_allclose(again.landmarks["node_cls"], bank.graphs["g"].landmarks["node_cls"], rtol=1e-6)
+
+
+def test_the_best_on_average_comes_first_where_advice_has_not_surely_beaten_it(bank):
+    """A mean gain within one standard error of nothing, over domains, is no reason to leave the best on average."""
+    names = tuple(Configuration(name) for name in ("MLP", "SGC"))
+    gain = np.array([0.1, -0.08, 0.02, -0.03, 0.0, 0.01])
+    P = np.column_stack([0.7 + gain, np.full(6, 0.7)])
+    known = Known(tuple("abcdef"), np.array(list("abcdef")), names, P, np.zeros((6, 1)), "node_cls")
+    first, usual = np.zeros(6, dtype=np.int64), np.ones(6, dtype=np.int64)
+    assert not _surpasses(known, first, usual)
+    assert _surpasses(known, usual, usual)  # the same choices: nothing to leave
+    assert _surpasses(replace(known, P=np.column_stack([0.72 + gain / 10, P[:, 1]])), first, usual)
+    fitted = fit_real(known_graphs(bank, "node_cls"))
+    assert not fitted.average_first
+    behind = replace(fitted, average_first=True)
+    assert {int(behind.advise(marks).order[0]) for marks in fitted.known.M} == {int(fitted.average_order[0])}

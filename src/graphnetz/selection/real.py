@@ -107,6 +107,8 @@ class RealAdvice:
     scenarios: FloatArray
     weights: FloatArray
     average_order: npt.NDArray[np.int64]
+    average_first: bool = False
+    """Whether the best on average comes first, since advice has not surely beaten it on left-out graphs."""
 
     def advise(self, marks: FloatArray) -> Found:
         """Order the configurations for a graph with these landmarks."""
@@ -115,10 +117,11 @@ class RealAdvice:
         mean = each.mean(axis=0)[0]
         distance = float(gap.min())
         near = np.argsort(gap, kind="stable")[:3]
-        apart = float(disagreement(each, mean.argmax(keepdims=True))[0])
+        first = self.average_order[0] if self.average_first else mean.argmax()
+        apart = float(disagreement(each, np.array([first]))[0])
         return Found(
-            complementary(mean, self.scenarios, self.weights), np.clip(mean, 0, 1), np.clip(mean - self.half, 0, 1),
-            np.clip(mean + self.half, 0, 1), distance,
+            complementary(mean, self.scenarios, self.weights, first=int(first)), np.clip(mean, 0, 1),
+            np.clip(mean - self.half, 0, 1), np.clip(mean + self.half, 0, 1), distance,
             self.doubt.expected(apart, distance), apart > self.doubt.limit or distance > self.doubt.far,
             tuple((self.known.graphs[i], float(gap[i])) for i in near),
             float((self.views.left_out_distance <= distance).mean()),
@@ -169,8 +172,18 @@ def advice_for(bank: PerformanceBank, graph: Graph | Collection, task_type: str,
     shortfall[found.order[0]] = found.regret  # of the first choice more is known: how it did on left-out graphs
     return Basis(
         known.configurations, found.order, Forecast(found.mean, found.low, found.high, level), near, shortfall,
-        len(known.graphs), _too_small(bank, known, graph),
+        len(known.graphs), (*_behind(fitted), *_too_small(bank, known, graph)),
     )  # fmt: skip
+
+
+def _behind(fitted: RealAdvice) -> tuple[str, ...]:
+    if not fitted.average_first:
+        return ()
+    what = "collections" if fitted.known.task_type == "graph_cls" else "graphs"
+    return (
+        f"Advice by likeness did not do better than the best on average on known {what} of fields that were left out: "
+        "the best on average comes first.",
+    )
 
 
 def _too_small(bank: PerformanceBank, known: Known, graph: Graph | Collection) -> tuple[str, ...]:
@@ -194,14 +207,16 @@ _COUNTED = {
 """What the examples of a task are, in a bank and in words."""
 
 
-def complementary(mean: FloatArray, errors: FloatArray, weights: FloatArray, top: int = 3) -> npt.NDArray[np.int64]:
+def complementary(
+    mean: FloatArray, errors: FloatArray, weights: FloatArray, top: int = 3, *, first: int | None = None
+) -> npt.NDArray[np.int64]:
     """Order models so that the best of the first few is expected to be good.
 
-    The first has the greatest mean. Each next one, up to ``top``, raises the expected maximum most over the errors made
-    on left-out graphs, which says which models fail together; the rest follow by mean.
+    The first has the greatest mean, unless it is given. Each next one, up to ``top``, raises the expected maximum most
+    over the errors made on left-out graphs, which says which models fail together; the rest follow by mean.
     """
     worlds = mean + errors
-    order = [int(mean.argmax())]
+    order = [int(mean.argmax()) if first is None else first]
     reached = worlds[:, order[0]]
     while len(order) < min(top, len(mean)):
         gain = weights @ np.maximum(worlds - reached[:, None], 0.0)
@@ -224,10 +239,32 @@ def fit_real(known: Known, *, level: float = 0.9) -> RealAdvice:
     weights = 1 / np.bincount(group)[group]
     weights /= weights.sum()
     errors = known.P - views.left_out.mean(axis=0)
+    first, usual = _left_out_firsts(known, views)
+    behind = not _surpasses(known, first, usual)
     return RealAdvice(
-        known, views, _half_widths(errors, weights, level), Doubt.learned(known, views),
-        np.where(np.isfinite(errors), errors, 0.0), weights, average_order(known),
+        known, views, _half_widths(errors, weights, level), Doubt.learned(known, views, usual if behind else first),
+        np.where(np.isfinite(errors), errors, 0.0), weights, average_order(known), behind,
     )  # fmt: skip
+
+
+def _left_out_firsts(known: Known, views: Views) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each known graph, its domain left out: the first choice by landmarks, and the best on average."""
+    seen = np.isfinite(known.P)
+    first = np.where(seen, views.left_out.mean(axis=0), -np.inf).argmax(axis=1)
+    usual = np.zeros_like(first)
+    for domain in np.unique(known.domains):
+        out = known.domains == domain
+        mean = complete(known.P[~out]).mean(axis=0)
+        usual[out] = np.where(seen[out], mean, -np.inf).argmax(axis=1)
+    return first, usual
+
+
+def _surpasses(known: Known, first: npt.NDArray[np.int64], usual: npt.NDArray[np.int64]) -> bool:
+    """Whether the gain of advice over the best on average, a mean of domains, is not within one standard error of 0."""
+    rows = np.arange(len(first))
+    gain = known.P[rows, first] - known.P[rows, usual]
+    by_domain = np.array([gain[known.domains == domain].mean() for domain in np.unique(known.domains)])
+    return bool(by_domain.mean() >= by_domain.std(ddof=1) / np.sqrt(len(by_domain)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +282,8 @@ class Doubt:
     far: float
 
     @classmethod
-    def learned(cls, known: Known, views: Views) -> Doubt:
-        """Learn from left-out graphs; those that disagree most and those farthest off are warned of."""
-        seen = np.isfinite(known.P)
-        first = np.where(seen, views.left_out.mean(axis=0), -np.inf).argmax(axis=1)
+    def learned(cls, known: Known, views: Views, first: npt.NDArray[np.int64]) -> Doubt:
+        """Learn from first choices for left-out graphs; those that disagree most or are farthest off are warned of."""
         regret = np.nanmax(known.P, axis=1) - known.P[np.arange(len(first)), first]
         apart = disagreement(views.left_out, first)
         slope = max(float(np.cov(apart, regret, bias=True)[0, 1] / max(apart.var(), 1e-12)), 0.0)

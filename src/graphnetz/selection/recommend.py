@@ -394,7 +394,10 @@ def _recommended(
         if isinstance(held, PublishedBank)
         else _work(held, records, (nodes or one.num_nodes, edges or one.num_edges), one)
     )
-    seconds = expected_cost(records.seconds, size, new_size)[columns]
+    # A collection costs as much per graph, whatever their number: those of the bank have about the same.
+    known = 1.0 if isinstance(held, PublishedBank) else _counts(held, records)
+    own = one.num_graphs if isinstance(one, Collection) else 1.0
+    seconds = (own * expected_cost(records.seconds / known, size / known, new_size / own))[columns]
     memory = expected_cost(records.memory, size, new_size)[columns]
     order, notes = _within_budget(basis.order, seconds, budget)
     notes = (*basis.notes, *notes, *seen)
@@ -454,6 +457,10 @@ def _of_folder(folder: GraphFolder, task_type: str, top: int, budget: float | No
 def _usual(one: Graph | Collection) -> str:
     """What a bank describes its graphs by."""
     return COLLECTION_SET if isinstance(one, Collection) else FEATURE_SET
+
+
+def _counts(bank: PerformanceBank, records: Matrix) -> FloatArray:
+    return np.array([[bank.graphs[name].graphs] for name in records.graphs], dtype=np.float64)
 
 
 def _work(
