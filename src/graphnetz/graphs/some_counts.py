@@ -116,9 +116,9 @@ def components(indptr: IntArray, indices: IntArray) -> tuple[int, IntArray]:
     Examples
     --------
     >>> from graphnetz.graphs import as_graph
-    >>> graph = as_graph([(0, 2), (1, 3)])
+    >>> graph = as_graph([(0, 2), (1, 3), (3, 4)])
     >>> components(graph.indptr, graph.indices)[1].tolist()
-    [0, 1, 0, 1]
+    [0, 1, 0, 1, 1]
     """
     found = _components(indptr, indices)
     return int(found.max(initial=-1)) + 1, found
