@@ -367,6 +367,9 @@ def test_stored_certificates_hold_what_was_run_and_contradict_nothing(page_scrip
         against = [str(item) for item in made.claims if item.outcome == "contradicted" and item.comparable]
         assert against == []
         assert [item for item in made.left if not item.needs] == []
+        for item in made.claims:
+            if item.claim.form == "ranks":  # over every task of the table that stands on the page
+                assert f"{len({c.task for c in made.cells if c.table == item.claim.table})} tasks" in item.basis
         assert all(cell.runs > 1 and math.isfinite(cell.ours) for cell in made.cells)
     for made in page_script.stored():
         if made.paper == "benchmarking-gnns":
