@@ -70,9 +70,7 @@ class Fitness:
         """
         on = f" on {self.splits}" if self.splits else ""
         # Degrees or identities are trained on where data have no features.
-        what = (
-            "its node features are" if self.features else "what stands in for node features, of which it has none, is"
-        )
+        what = "its node features are" if self.features else "what stands in for node features that it lacks is"
         return (
             f"{self.verdict}: its graph is {NEED[self.structure]}, {what} {NEED[self.node_features]} "
             f"(RINGS; {self.models}, {self.runs} runs per mode{on})"
