@@ -62,7 +62,7 @@ def rehearse(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, 
     )
     epochs = min(protocol.epochs, 2)  # the outputs of one epoch are kept while those of the next are computed
     fitted, model = train_once(kind, spec, few, protocol.replace(epochs=epochs, eval_every=1, patience=None), seed)
-    near = memory.resident() - before + 8.0 * few.data.num_nodes  # while the outputs are held
+    near: float = memory.resident() - before + 8.0 * few.data.num_nodes  # while the outputs are held
     del fitted
     held = memory.resident() - before  # what libraries made of their own on the way is there by then, too
     sampler, labelled = few.data.sampler, few.data.labelled
