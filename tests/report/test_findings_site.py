@@ -185,6 +185,20 @@ def test_a_bundle_with_predictions_of_some_seeds_is_whole_and_says_so(runs, tmp_
     assert verify(whole, retrain=0).root == found.root
 
 
+def test_a_check_without_training_leaves_the_note_of_an_earlier_one(runs, tmp_path):
+    bundle = submit(runs / "nodes", out=tmp_path / "run.zip")
+    root = str(runs / "data")
+    note = tmp_path / "run.zip.verified.json"
+    assert run_app(["verify", str(bundle), "--retrain", "0"]) == 0
+    assert not note.exists()
+    assert (
+        run_app(["verify", str(bundle), "--retrain", "1", "--model", "Majority", "--root", root, "--workers", "1"]) == 0
+    )
+    said = note.read_bytes()
+    assert run_app(["verify", str(bundle), "--retrain", "0"]) == 0
+    assert note.read_bytes() == said
+
+
 def test_a_large_limit_leaves_a_bundle_as_it_is(runs, tmp_path):
     one, two = (
         submit(runs / "links", out=tmp_path / "a.zip"),

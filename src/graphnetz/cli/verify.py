@@ -93,8 +93,10 @@ def _leave_receipt(bundle: Path, found: object) -> None:
 
     assert isinstance(found, Verified)
     path = bundle.with_name(bundle.name + RECEIPT)
-    if not found.ok or not found.agreed:
+    if not found.ok:
         path.unlink(missing_ok=True)
+        return
+    if not found.agreed:  # digests hold, and nothing was trained: an earlier note says more, if it is of this file
         return
     note = {"schema": "graphnetz.verified", "sha256": file_digest(bundle), "root": found.root, "cells": found.cells,
             "retrained": found.agreed, "signed": found.signed}  # fmt: skip
