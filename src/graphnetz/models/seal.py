@@ -183,7 +183,8 @@ def surroundings(data: Data, pairs: Tensor, most: int) -> Surroundings:
     starts, nodes, labels, edges = _enclosing.enclosing(indptr, indices, first, second, most, LARGEST_LABEL)
     sizes = np.diff(starts)
     parts = (nodes, labels, np.ascontiguousarray(edges), np.repeat(np.arange(len(sizes)), sizes))
-    return Surroundings(*(torch.from_numpy(part).to(pairs.device) for part in parts), sizes)
+    a, b, c, d = (torch.from_numpy(part).to(pairs.device) for part in parts)
+    return Surroundings(a, b, c, d, sizes)
 
 
 def _rows(data: Data) -> tuple[np.ndarray, np.ndarray]:

@@ -159,8 +159,8 @@ def part(graph: Graph, most_edges: int) -> Graph:
 def _matrix(indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int64]) -> Any:
     """Sorted rows as a matrix of ones; small numbers, as scipy itself would choose."""
     nodes = len(indptr) - 1
-    kind = np.int32 if len(indices) < 2**31 else np.int64
-    rows = (np.ones(len(indices)), indices.astype(kind), indptr.astype(kind))
+    kind: Any = np.int32 if len(indices) < 2**31 else np.int64
+    rows: Any = (np.ones(len(indices)), indices.astype(kind), indptr.astype(kind))
     return sp.csr_matrix(rows, shape=(nodes, nodes))
 
 
