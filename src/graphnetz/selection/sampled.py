@@ -157,7 +157,7 @@ def _scaled(values: npt.NDArray[Any], population: int) -> FloatArray:
     if times != 1.0 and found[_ENTROPIES[0]] > 0:  # of n like shares it is log n
         found[_ENTROPIES[0]] += np.log(times)
         found[_ENTROPIES[1]] = found[_ENTROPIES[0]] / np.log2(population)
-    return found
+    return np.asarray(found)
 
 
 def _spread(
