@@ -157,7 +157,7 @@ def _scaled(values: npt.NDArray[Any], population: int) -> FloatArray:
     if times != 1.0 and found[_ENTROPIES[0]] > 0:  # of n like shares it is log n
         found[_ENTROPIES[0]] += np.log(times)
         found[_ENTROPIES[1]] = found[_ENTROPIES[0]] / np.log2(population)
-    return found
+    return np.asarray(found)
 
 
 def _spread(
@@ -169,7 +169,8 @@ def _spread(
     groups = np.array_split(rng.permutation(size), min(_GROUPS, size))
     each = np.stack([measure([column[rows] for column in columns]) for rows in groups])
     found = each.std(axis=0, ddof=1) / np.sqrt(len(groups))
-    return np.where(found > 0, found, np.nan)  # where all groups agree, the sample does not show how far it may be off
+    # Where all groups agree, the sample does not show how far it may be off.
+    return np.asarray(np.where(found > 0, found, np.nan))
 
 
 def _left(size: int, population: int) -> float:
