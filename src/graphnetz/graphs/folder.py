@@ -69,6 +69,7 @@ class GraphFolder:
     Examples
     --------
     >>> import tempfile
+    >>> import numpy as np
     >>> from graphnetz.graphs import GraphFolder, convert
     >>> place = Path(tempfile.mkdtemp())
     >>> np.savez(place / "ring.npz", edges=[[0, 1], [1, 2], [2, 0]], x=np.eye(3), y=[0, 1, 1])
@@ -128,6 +129,7 @@ class GraphFolder:
         Examples
         --------
         >>> import tempfile
+        >>> import numpy as np
         >>> from graphnetz.graphs import convert
         >>> place = Path(tempfile.mkdtemp())
         >>> np.savez(place / "ring.npz", edges=[[0, 1], [1, 2], [2, 0]])
@@ -195,6 +197,7 @@ class GraphFolder:
         Examples
         --------
         >>> import tempfile
+        >>> import numpy as np
         >>> from graphnetz.graphs import convert
         >>> place = Path(tempfile.mkdtemp())
         >>> np.savez(place / "ring.npz", edges=[[0, 1], [1, 2], [2, 0]])
@@ -219,6 +222,7 @@ class GraphFolder:
         Examples
         --------
         >>> import tempfile
+        >>> import numpy as np
         >>> from graphnetz.graphs import convert
         >>> place = Path(tempfile.mkdtemp())
         >>> np.savez(place / "ring.npz", edges=[[0, 1], [1, 2], [2, 0]])

@@ -67,4 +67,4 @@ def rehearse(kind: TaskType, spec: ModelSpec, split: Split, protocol: Protocol, 
     held = memory.resident() - before  # what libraries made of their own on the way is there by then, too
     sampler, labelled = few.data.sampler, few.data.labelled
     hops = {module.K for module in model.modules() if isinstance(module, SGConv)}
-    return max([near, *(held + propagation_bytes(sampler, k, labelled) for k in hops)])
+    return float(max([near, *(held + propagation_bytes(sampler, k, labelled) for k in hops)]))
