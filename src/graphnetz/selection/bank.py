@@ -418,7 +418,7 @@ def _parse(content: bytes, name: str) -> PerformanceBank:
     single, several = iter(arrays["features"]), iter(many)
     same = {task: held for task, held in marks.items() if tuple(header["landmarks"][task]) == LANDMARKS.get(task)}
     for i, (title, nodes, edges, domain, origin, *more) in enumerate(header["graphs"]):
-        real, licence, splits, count = (*more, *_LATER[len(more) :])
+        real, licence, splits, count = tuple(more) + _LATER[len(more) :]
         found = {task: held[i].astype(np.float64) for task, held in same.items() if np.isfinite(held[i]).any()}
         row = next(several if int(count) > 1 else single).astype(np.float64)
         bank.graphs[title] = BankGraph(
