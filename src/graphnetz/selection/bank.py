@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -419,8 +418,7 @@ def _parse(content: bytes, name: str) -> PerformanceBank:
     single, several = iter(arrays["features"]), iter(many)
     same = {task: held for task, held in marks.items() if tuple(header["landmarks"][task]) == LANDMARKS.get(task)}
     for i, (title, nodes, edges, domain, origin, *more) in enumerate(header["graphs"]):
-        later: list[Any] = more
-        real, licence, splits, count = (*later, *_LATER[len(later) :])
+        real, licence, splits, count = tuple(more) + _LATER[len(more) :]
         found = {task: held[i].astype(np.float64) for task, held in same.items() if np.isfinite(held[i]).any()}
         row = next(several if int(count) > 1 else single).astype(np.float64)
         bank.graphs[title] = BankGraph(
@@ -439,13 +437,13 @@ def _parse(content: bytes, name: str) -> PerformanceBank:
     names = list(bank.graphs)
     configurations = [Configuration.from_json(item) for item in header["configurations"]]
     for (task_type, metric), (g, c, seed), (value, seconds, memory), extra in zip(
-        header["records"], *(arrays[key].tolist() for key in ("index", "values", "metrics")), strict=True
+        header["records"], arrays["index"], arrays["values"], arrays["metrics"], strict=True
     ):
-        metrics = {key: v for key, v in zip(header["metrics"], extra, strict=True) if math.isfinite(v)}
+        metrics = {key: float(v) for key, v in zip(header["metrics"], extra, strict=True) if np.isfinite(v)}
         bank.add(
             PerformanceRecord(
-                *(names[g], configurations[c], task_type, value, metric, metrics),
-                *(seconds, memory, seed),
+                *(names[g], configurations[c], task_type, float(value), metric, metrics),
+                *(float(seconds), float(memory), int(seed)),
             )
         )
     return bank
