@@ -84,7 +84,7 @@ def calibration() -> Macros:
     size = [r["value"] for r in data if r["situation"].startswith("size")]
     sets = [r["value"] for r in found if r["claim"] == "rank-set"]
     worst, tail = (
-        max(r["value"] for r in found if r["claim"] == claim and r["high"])
+        max(r["value"] for r in found if r["claim"] == claim and r["low"] is None and 0 < (r["high"] or 0) <= 0.1)
         for claim in ("better-source", "not-testable")
     )
     outputs = next(r for r in found if r["claim"] == "outputs")

@@ -207,6 +207,17 @@ def test_best_val_reports_the_epoch_with_the_best_validation_value():
     assert result.metrics["test_acc"] == result.history["test_acc"][best]
 
 
+@pytest.mark.parametrize("selection", ["best_val", "last"])
+def test_patience_shorter_than_the_time_between_looks_waits_for_the_first(selection):
+    """Training was given up before anything had been measured, and every cell failed (KeyError: 'val')."""
+    split = TASK_TYPES["node_cls"].split(graphs.EXAMPLES["node_cls"](), 0)
+    protocol = Protocol(epochs=30, patience=2, eval_every=10, selection=selection)
+    with training_context(0):
+        result = fit(TASK_TYPES["node_cls"], build("GCN", "node_cls", split), split, protocol)
+    assert 10 <= result.epochs <= 30
+    assert np.isfinite(result.metrics[f"test_{split.metric}"])
+
+
 def test_patience_stops_early_and_last_reports_the_last_epoch():
     split = TASK_TYPES["node_cls"].split(graphs.two_cliques(60), 0)
     with training_context(0):

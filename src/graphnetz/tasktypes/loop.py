@@ -178,7 +178,8 @@ def _fit(
             schedule.step(row["val_loss"])
             if optimiser.param_groups[0]["lr"] < protocol.schedule.min_lr:  # type: ignore[union-attr]
                 break
-        if protocol.patience is not None and epoch - state.best_epoch >= protocol.patience:
+        waited = epoch - state.best_epoch if state.scores else 0  # nothing is given up before it was looked at once
+        if protocol.patience is not None and waited >= protocol.patience:
             break
     return state.finish(model)
 
