@@ -73,3 +73,19 @@ def test_one_core_needs_no_child(monkeypatch):
     monkeypatch.setattr(beside, "_two_cores", lambda: False)
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("forked"))
     assert list(shared([os.getpid, os.getpid])) == [os.getpid()] * 2
+
+
+def test_letters_are_read_from_a_file_of_ones_own():
+    """A font whose open file both processes moved gave 'failed to load glyph', or another letter."""
+    from graphnetz.report.plots import base
+
+    here, ours = os.getpid(), base._font(False)
+
+    def call():
+        time.sleep(0.2 if os.getpid() == here else 0)
+        return os.getpid(), base._font(False) is ours
+
+    first, last = shared([call, call])
+    assert first == (here, True)
+    assert last[0] != here
+    assert not last[1]

@@ -141,7 +141,7 @@ def test_pages_of_tasks_show_fitness_and_what_files_add(site):
     assert "Are these datasets fit to judge models?" in text
     assert "Recommended" in text
     assert 'href="../board.html"' in text
-    assert "RINGS judged the data of 1 of these 3 tasks" in (site / "index.html").read_text(encoding="utf-8")
+    assert "RINGS judged the data of 2 of these 3 tasks" in (site / "index.html").read_text(encoding="utf-8")
 
 
 def test_the_board_stays_and_a_site_without_findings_has_it_first(runs, site, tmp_path):

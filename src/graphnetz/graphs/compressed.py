@@ -133,7 +133,27 @@ class Graph:
         return counts.orbit_counts(self.indptr, self.indices, self._ranks, self.edge_triangles)
 
     def some_orbits(self, places: IntArray) -> IntArray:
-        """Rows of `orbits` at some of the edges, without counting the others."""
+        """Return rows of `orbits` at some of the edges, without counting the others.
+
+        Parameters
+        ----------
+        places
+            Positions of the edges in `edges`.
+
+        Returns
+        -------
+        ndarray
+            Twelve counts for each of them.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from graphnetz.graphs import as_graph
+        >>> graph = as_graph(nx.karate_club_graph())
+        >>> bool((graph.some_orbits(np.array([3, 5])) == graph.orbits[[3, 5]]).all())
+        True
+        """
         return some_orbit_counts(self.indptr, self.indices, places, self._ranks, self.edge_triangles)
 
     @cached_property

@@ -122,8 +122,9 @@ class _Ending(MaxNLocator):
         return ticks[ticks <= self.end + 1e-9 * abs(self.end)]
 
 
-@functools.cache
 def _font(bold: bool) -> Any:
+    # Not kept: a font reads its file as letters are asked for, and a forked process would move the place in it for both.
+    # matplotlib keeps fonts itself, and lets go of them in a fork.
     return get_font(findfont(FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal")))
 
 
