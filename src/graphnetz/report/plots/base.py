@@ -123,8 +123,8 @@ class _Ending(MaxNLocator):
 
 
 def _font(bold: bool) -> Any:
-    # Not kept: a font reads its file as letters are asked for, and a forked process would move the place in it for both.
-    # matplotlib keeps fonts itself, and lets go of them in a fork.
+    # Not kept: a font reads its file as letters are asked for, and a forked process would move the place in it for
+    # both. matplotlib keeps fonts itself, and lets go of them in a fork.
     return get_font(findfont(FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal")))
 
 
