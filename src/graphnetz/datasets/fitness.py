@@ -180,7 +180,7 @@ def fitness_finding(tasks: Iterable[Task]) -> Finding | None:
     --------
     >>> from graphnetz.datasets import find_task
     >>> print(fitness_finding([find_task("mutag"), find_task("cora")]).text)
-    RINGS judged the data of 1 of these 2 tasks: on 0 the graph is shown not to be needed.
+    RINGS judged the data of 2 of these 2 tasks: on 0 the graph is shown not to be needed.
     """
     asked = list(tasks)
     known = {task.name: found for task in asked if _as_is(task) and (found := fitness_of(task.card, task.task_type))}
