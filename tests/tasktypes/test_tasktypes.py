@@ -162,6 +162,16 @@ def test_given_splits_are_respected_and_folds_follow_the_seed():
     assert split.replication == "fold"
 
 
+def test_a_list_of_one_split_is_one_split():
+    """Every seed trains on it, so what a seed varies is the initialisation: no claim may speak of random splits."""
+    fixed = {"train": [0, 1, 2, 3, 4], "val": [5, 6], "test": [7, 8]}
+    for seed in (0, 1):
+        split = TASK_TYPES["graph_cls"].split(GraphList(graphs.rings_and_stars(9), splits=[fixed]), seed)
+        assert (split.test.tolist(), split.replication) == ([7, 8], "init")
+    two = GraphList(graphs.rings_and_stars(9), splits=[fixed, fixed | {"val": [6, 5]}])
+    assert TASK_TYPES["graph_cls"].split(two, 0).replication == "resplit"
+
+
 def test_categorical_features_are_embedded():
     data = graphs.rings_and_stars(12)
     for g in data:

@@ -115,8 +115,8 @@ def given_split(dataset: Any, seed: int) -> tuple[dict[str, Tensor], str] | None
     splits = getattr(dataset, "splits", None)
     if splits is None:
         return None
-    if isinstance(splits, Mapping):
-        chosen, replication = splits, "init"
+    if isinstance(splits, Mapping) or len(splits) == 1:  # one split, however it is written
+        chosen, replication = splits if isinstance(splits, Mapping) else splits[0], "init"
     else:
         chosen, replication = splits[seed % len(splits)], getattr(dataset, "replication", "resplit")
     missing = {"train", "val", "test"} - set(chosen)
