@@ -7,6 +7,11 @@ OUT ?= runs/$(SUITE)
 SITE ?= site-field
 FIELD := benchmarks/results/field
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where the environment forbids bytecode every start of pytest rewrites a thousand files again (13 s of processor time).
+unexport PYTHONDONTWRITEBYTECODE
+# The only folders with tests that run alone, or in a browser: collecting all others takes longer than some of them.
+ALONE := tests/engine tests/adversarial
+BROWSER := tests/browser
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test lint format docs site bench bench-rivals bench-short chaos mutants golden calibrate browser screenshots pictures latex paper minimum real release clean
@@ -44,7 +49,7 @@ run: install
 test: install
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not golden and not alone and not wheels" $(PYTEST_ARGS)
 # These kill processes and groups of processes: they run in a process of their own, not beside other tests.
-	$(BIN)/python -m pytest -m "alone and not golden" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "alone and not golden" $(ALONE) $(PYTEST_ARGS)
 # The examples of the documentation, run as they stand there.
 	$(BIN)/python -m pytest -n 2 --doctest-modules src/graphnetz
 
@@ -90,7 +95,7 @@ real: install
 
 browser: install
 	sh scripts/chromium.sh
-	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m browser $(BROWSER) $(PYTEST_ARGS)
 
 # Some minutes; BENCH_ARGS=--full measures all graphs, two threads and torch.compile (hours).
 bench-rivals: install

@@ -148,3 +148,11 @@ def test_public_ci_covers_three_systems_and_holds_no_secret():
     used = re.findall(r"uses: (\S+)", text)
     assert used
     assert all(re.fullmatch(r"[\w./-]+@v\d+", action) for action in used)
+
+
+@pytest.mark.parametrize(("mark", "variable"), [("alone", "ALONE"), ("browser", "BROWSER")])
+def test_tests_that_run_apart_lie_where_make_looks_for_them(mark, variable):
+    folders = re.search(rf"^{variable} := (.+)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
+    marked = [path for path in ROOT.glob("tests/**/*.py") if f"pytest.mark.{mark}" in path.read_text()]
+    assert marked
+    assert [path.relative_to(ROOT) for path in marked if not any(path.is_relative_to(ROOT / f) for f in folders)] == []
