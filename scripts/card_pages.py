@@ -79,6 +79,8 @@ STATUS = {
     "copy": "that of the copy at hand",
     "package": "agrees with the package's metadata",
     "listed": "named at hand",
+    "page": "agrees with a page of the work or its owner",
+    "bibliography": "agrees with a bibliography or copy by others",
     "in part": "in part",
     "differs": "**differs**",
     "not checked": "**not checked**",
@@ -90,15 +92,17 @@ def licences_page() -> str:
     rows = _checked()
     count = {kind: [row for row in rows if row[0] == kind] for kind in ("licence", "citation", "reference")}
     open_ones = {kind: sum(row[2] in ("not checked", "in part") for row in some) for kind, some in count.items()}
-    said = "; ".join(f"{len(some)} {kind}s ({open_ones[kind]} not checked)" for kind, some in count.items())
+    said = "; ".join(f"{len(some)} {kind}s ({open_ones[kind]} not checked, or in part)" for kind, some in count.items())
     parts = [
         "# Licences and citations\n",
-        "Made by `scripts/check_references.py` from sources that are at hand without the internet: notes on copies of "
-        "datasets, licences in wheels, what packages say of the data they bring, and papers that this package "
-        "replicates, with their reference lists. For code in wheels and for those papers that is the primary source; "
-        "elsewhere it is not: a licence of a repository need not cover the data in it, and a reference list may be "
-        "wrong. What nobody could hold against anything is marked. Before you publish or sell what rests on a dataset, "
-        f"read the terms of its owner.\n\nThere are {said}.\n",
+        "Made by `scripts/check_references.py`, first from sources at hand: notes on copies of datasets, licences in "
+        "wheels, what packages say of the data they bring, and papers that this package replicates, with their "
+        "reference lists; then from public pages, each with its address and what it says (`scripts/looked_up.csv`). "
+        "For code in wheels, for those papers and for pages of a work or its owner that is the primary source; "
+        "elsewhere it is not: a licence of a repository need not cover the data in it, and a bibliography may be "
+        "wrong. Of a citation of several works the least sure source counts. What was found in part or not at all is "
+        "marked. Before you publish or sell what rests on a dataset, read the terms of its owner.\n\n"
+        f"There are {said}.\n",
     ]
     for kind, title in (("licence", "Licences"), ("citation", "Citations of cards"), ("reference", "Bibliographies")):
         parts.append(f"## {title}\n\n| what we state | checked | against |\n|---|---|---|")

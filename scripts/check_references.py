@@ -1,15 +1,17 @@
-"""Hold licences and citations of dataset cards, and the bibliographies, against sources that need no internet.
+"""Hold licences and citations of dataset cards, and the bibliographies, against sources outside this package.
 
 ``python scripts/check_references.py DATA PAPERS [WHEELS]`` reads the notes on the copies in DATA (``README.md``: from
 which repository a copy was taken, and its licence), texts of papers in PAPERS and the licences that wheels in WHEELS
-carry (without wheels: as they were read before). It writes ``scripts/references.csv``, from which the page of
-``scripts/card_pages.py`` is made. What no source at hand speaks of is marked as not
-checked; a licence of a repository need not cover the data in it, and a reference list is not the work itself.
+carry (without wheels: as they were read before). What these do not speak of was read on public pages and is kept in
+``scripts/looked_up.csv``: where, and what is said there. It writes ``scripts/references.csv``, from which the page of
+``scripts/card_pages.py`` is made. What nobody was found to speak of is marked as not checked; a licence of a
+repository need not cover the data in it, and a reference list is not the work itself.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import importlib.util
 import re
 import sys
@@ -22,6 +24,7 @@ from graphnetz.datasets import CARDS
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = Path(__file__).with_name("references.csv")
+PUBLIC = Path(__file__).with_name("looked_up.csv")
 BIBLIOGRAPHIES = ("src/graphnetz/report/references.bib", "docs/paper/references.bib")
 NOT = "not checked"
 PAPERS = {"000": "da Costa and Modenesi, GraphNetz", "001": "Dwivedi et al., 2023", "002": "Coupette et al., 2025",
@@ -38,7 +41,18 @@ def licence_rows(readme: str, wheels: Path | None) -> Iterator[Row]:
             before = next((row[2:] for row in stored() if row[1] == what), (NOT, ""))
             yield "licence", what, *(before if wheels is None else _wheel(wheel[1], licence, wheels))
         else:
-            yield "licence", what, *_licence(source, licence, name, readme)
+            found = _licence(source, licence, name, readme)
+            yield "licence", what, *(looked_up().get(("licence", what), found) if found[0] == NOT else found)
+
+
+@functools.cache
+def looked_up() -> Mapping[tuple[str, str], tuple[str, str]]:
+    """What public pages say of a licence, of a work that cards cite, or of an entry of a bibliography."""
+    with PUBLIC.open(encoding="utf-8", newline="") as stream:
+        return {
+            (row["kind"], row["what"]): (row["status"], f"{row['where']}: {row['fact']}")
+            for row in csv.DictReader(stream)
+        }
 
 
 def _wheel(name: str, licence: str, wheels: Path) -> tuple[str, str]:
@@ -102,8 +116,9 @@ def _plain(licence: str) -> str:
 def citation_rows(texts: Mapping[str, str]) -> Iterator[Row]:
     """One row for every citation of a card."""
     for citation in sorted({card.citation for card in CARDS.values() if card.citation}):
-        works = [work for work in re.split(r"; |\. (?=[A-Z])", citation.rstrip(".")) if re.search(r"\d{4}", work)]
-        yield "citation", citation, *_listed([_work(work) for work in works], texts)
+        parts = re.split(r"; |\. (?=[A-Z])", citation.rstrip("."))
+        works = [work for work in parts if re.search(r"\d{4}", work)] or parts[:1]
+        yield "citation", citation, *_found([(("work", work), _work(work)) for work in works], texts)
 
 
 def _work(words: str) -> tuple[str, str, str]:
@@ -111,7 +126,7 @@ def _work(words: str) -> tuple[str, str, str]:
     year = re.findall(r"\b(1[789]\d\d|20\d\d)\b", words)
     head, _, rest = re.sub(r"^.*?(?:after|of|split of|subset of) (?=[A-Z])", "", words).partition(",")
     surname = re.split(r" et al\.| and ", head)[0].split()[-1] if head.split() else ""
-    title = re.sub(r",? ?\b(JMLR|ICML|NeurIPS)?\b ?[\d()–-]*$", "", rest.strip()).strip(" ,.")
+    title = re.sub(r"(,? ?(\b(JMLR|ICML|NeurIPS|Table) )?[\d()–-]+)*$", "", rest.strip()).strip(" ,.")
     return surname, title, year[-1] if year else ""
 
 
@@ -121,33 +136,34 @@ def bibliography_rows(texts: Mapping[str, str]) -> Iterator[Row]:
         for key, body in re.findall(r"@\w+\{(\w+),(.*?)\n\}", (ROOT / file).read_text(encoding="utf-8"), re.S):
             fields = {name: re.sub(r"\\v\{(\w)\}|[{}]", r"\1", value).replace("\n", " ")
                       for name, value in re.findall(r"(\w+) = \{(.*?)\}(?:,\n|$|\n)", body + "\n", re.S)}  # fmt: skip
-            surname = fields.get("author", "").split(",")[0].strip()
-            yield (
-                "reference",
-                f"{Path(file).parent.name}: {key}",
-                *_listed([(surname, fields.get("title", ""), fields.get("year", ""))], texts),
-            )
+            work = fields.get("author", "").split(",")[0].strip(), fields.get("title", ""), fields.get("year", "")
+            what = f"{Path(file).parent.name}: {key}"
+            yield "reference", what, *_found([(("reference", what), work)], texts)
 
 
-def _listed(works: list[tuple[str, str, str]], texts: Mapping[str, str]) -> tuple[str, str]:
-    """In whose text all works are named with surname, year and most words of the title."""
-    if not works:
-        return NOT, ""
-    found = [_where(*work, texts) for work in works]
-    if not all(found):
-        named = [work[0] for work, where in zip(works, found, strict=True) if where]
-        return (NOT, "") if not named else ("in part", f"listed: {', '.join(named)}")
-    return "listed", "; ".join(dict.fromkeys(found))
+WEAKEST = (NOT, "in part", "bibliography", "listed", "page")
+"""Of several works, the status of the one that is least sure holds; where some were not found at all: in part."""
+
+
+def _found(works: list[tuple[tuple[str, str], tuple[str, str, str]]], texts: Mapping[str, str]) -> tuple[str, str]:
+    """Where all works are named: in a text at hand with surname, year and most words of the title, or on a page."""
+    found = []
+    for name, work in works:
+        where = _where(*work, texts)
+        found.append(("listed", where) if where else looked_up().get(name, (NOT, "")))
+    status = min((status for status, _ in found), key=WEAKEST.index)
+    said = "; ".join(dict.fromkeys(where for _, where in found if where))
+    return ("in part" if status == NOT and said else status), said
 
 
 def _where(surname: str, title: str, year: str, texts: Mapping[str, str]) -> str:
     wanted = set(re.findall(r"[a-z]{4,}", _ascii(title)))
-    if len(wanted) < 2 or not surname:
-        return ""
     for paper, text in texts.items():
-        if _ascii(surname) in text[:HEAD] and sum(word in text[:TITLE] for word in wanted) >= 0.8 * len(wanted):
+        titled = sum(word in text[:TITLE] for word in wanted) >= 0.8 * len(wanted)
+        named = titled if wanted else paper == f"{surname} et al., {year}"  # cards may leave the title out
+        if named and surname and _ascii(surname) in text[:HEAD]:
             return f"the work itself ({paper})"
-    for paper, text in texts.items():
+    for paper, text in texts.items() if len(wanted) > 1 and surname else ():
         lines = text.splitlines()
         for first in (i for i, line in enumerate(lines) if _ascii(surname) in line):
             entry = " ".join(lines[first : first + ENTRY])  # some lists are broken into short lines

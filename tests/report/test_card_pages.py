@@ -1,5 +1,6 @@
 """The catalogue pages of the documentation: every card and model is on one, as its card says."""
 
+import csv
 import importlib.util
 import re
 import sys
@@ -95,6 +96,53 @@ def test_every_licence_and_citation_has_a_status(made):
 
 
 REWRITE = "run: python scripts/check_references.py DATA PAPERS"
+
+
+def looked_up():
+    with (ROOT / "scripts" / "looked_up.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_what_was_looked_up_is_needed_and_on_the_page(made):
+    rows, said = made._checked(), looked_up()
+    assert len({(row["kind"], row["what"]) for row in said}) == len(said)
+    page = made.pages()["licences.md"]
+    for row in said:
+        kind = "citation" if row["kind"] == "work" else row["kind"]
+        assert row["where"], row
+        assert row["status"] in ("page", "bibliography", "in part", "differs"), row
+        words = f"{row['where']}: {row['fact']}"
+        assert any(kind == of and row["what"] in what and words in against for of, what, _, against in rows), row
+        assert markdown(words, width=2000) in page
+
+
+def test_what_was_looked_up_states_the_numbers_that_we_state():
+    entries = {}
+    for file in ("src/graphnetz/report/references.bib", "docs/paper/references.bib"):
+        for key, body in re.findall(r"@\w+\{(\w+),(.*?)\n\}", (ROOT / file).read_text(encoding="utf-8"), re.S):
+            entries[f"{Path(file).parent.name}: {key}"] = set(re.findall(r"\d+", body))
+    for row in looked_up():
+        numbers = set(re.findall(r"\d+", row["fact"]))
+        if row["kind"] == "reference":
+            assert numbers <= entries[row["what"]], row  # volume, pages and year of the page are those of the entry
+        elif row["kind"] == "work":
+            assert set(re.findall(r"\b(?:1[789]\d\d|20\d\d)\b", row["what"])) <= numbers, row
+
+
+def test_the_least_sure_source_of_a_citation_counts(monkeypatch):
+    spec = importlib.util.spec_from_file_location("check_references", ROOT / "scripts" / "check_references.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    known = {("work", "Ada, 1843"): ("page", "a: 1843"), ("work", "Bob, 1901"): ("bibliography", "b: 1901")}
+    monkeypatch.setattr(module, "looked_up", lambda: known)
+
+    def found(*works):
+        return module._found([(("work", work), module._work(work)) for work in works], {})
+
+    assert found("Ada, 1843") == ("page", "a: 1843")
+    assert found("Ada, 1843", "Bob, 1901") == ("bibliography", "a: 1843; b: 1901")
+    assert found("Ada, 1843", "Eve, 1999") == ("in part", "a: 1843")
+    assert found("Eve, 1999") == ("not checked", "")
 
 
 @pytest.mark.data
