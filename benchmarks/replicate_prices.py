@@ -2,7 +2,8 @@
 
 `graphnetz replicate --dry-run` prices by the clock, which a busy machine slows down. This takes the same probe (one
 epoch, twice, in this process), counts processor seconds, and adds to ``benchmarks/results/replicate_prices.json``.
-A price is that of all cells at the largest number of epochs; training stops earlier where the rate reaches its end.
+A row says what one cell takes to begin and per epoch, the epochs that published runs needed (all it may use where the
+paper says nothing), and the most it may use; `core_hours` multiplies.
 Files and networks come from the folder or address in ``GRAPHNETZ_MIRROR``.
 """
 
@@ -13,13 +14,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
 import graphnetz.kernels as kernels
 from graphnetz.engine.config import resolve
-from graphnetz.engine.cost.estimate import _one_epoch
+from graphnetz.engine.cost.estimate import _one_epoch, needed_epochs
 from graphnetz.records import RunConfig
 
 STORED = Path(__file__).resolve().parent / "results" / "replicate_prices.json"
@@ -42,13 +45,17 @@ def prices(suite: str, size: str, task: str) -> list[dict[str, object]]:
         found = []
         for model, cell in first.items():
             spent = [_seconds(bench, _one_epoch(cell, turn)) for turn in (1, 2)]
-            each = max(spent[0] - spent[1], 0.0) + spent[1] * cell.protocol.epochs
-            row = {"suite": suite, "task": task, "model": model, "cells": counts[model], "epochs": cell.protocol.epochs}
-            found.append(
-                row | {"epoch_seconds": round(spent[1], 3), "core_hours": round(counts[model] * each / 3600, 2)}
-            )
+            most = cell.protocol.epochs
+            needed = min(needed_epochs(chosen, cell) or most, most)
+            row = {"suite": suite, "task": task, "model": model, "cells": counts[model], "epochs": needed, "most": most}
+            found.append(row | {"begin_seconds": round(max(spent[0] - spent[1], 0.0), 3), "epoch_seconds": round(spent[1], 3)})
             print(found[-1], flush=True)
     return found
+
+
+def core_hours(row: Mapping[str, Any], epochs: str = "epochs") -> float:
+    """Price of all cells of a row, at the expected epochs or (``"most"``) at all of them."""
+    return float(row["cells"] * (row["begin_seconds"] + row["epoch_seconds"] * row[epochs]) / 3600)
 
 
 def _seconds(bench: object, cell: object) -> float:

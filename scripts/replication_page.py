@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -259,42 +260,70 @@ def picture(cells: list[ReplicatedCell]) -> None:
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
 
 
-PRICED = """## Published protocols that were not run
+PRICED = """## Published protocols that were not run, or in part
 
-A cell whose published protocol takes at most 8 core-hours per model and task belongs on this page. These are such cells
-of data that is at hand, and their training was left out because of what it costs: {total:.0f} core-hours together.
+A cell whose published protocol is expected to take at most 8 core-hours per model and task belongs on this page. These
+are such cells of data that is at hand and was not trained here, or on fewer seeds, for want of time: {total:.0f} core-hours
+together, and {most:.0f} at most. Called again in the same folder, a command goes on where it ended.
 
-| paper | task | models, with the core-hours of each | together |
+| command | task | models, with the core-hours of what is missing of each | together |
 | --- | --- | --- | --- |
 {rows}
 
-Prices are processor time of one core: a probe of one epoch times the largest number of epochs (1,000 in Benchmarking
-GNNs, where the rate ends training sooner), times all runs (`python benchmarks/replicate_prices.py`). More than 8
-core-hours by the same probe: {dear}. Not priced, and not run either: CSL with positions and the six encodings of Table
-13, DD, AQSOL, PATTERN, CLUSTER and tours at size generated, CYCLES and GraphTheoryProp. Everything else needs files
-that no mirror here has.
+Prices are processor time of one core: a probe of one epoch (`python benchmarks/replicate_prices.py`), times the epochs
+that are expected, times all runs. Expected are the epochs that the published runs needed (the paper prints hours per run
+and seconds per epoch; `epochs` in `papers/benchmarking_gnns/published.csv`), those of our finished runs{measured} where the paper is
+silent, and else all 1,000 that a run may use; in brackets: what it costs if all are used. `--dry-run` says the same of
+every table, by the clock. More than 8 core-hours are expected of {dear}. Not priced, and not run either: the
+encodings of Table 13 that Table 10 lacks, AQSOL, PATTERN, CLUSTER and tours at size generated, CYCLES and
+GraphTheoryProp. Everything else needs files that no mirror here has.
 """
 
 
 def priced(certificates: list[Certificate]) -> str:
-    """What the cells would take that could be run here and were not; empty where nothing is priced."""
+    """What the cells would take that could be run here and were not, or in part; empty where nothing is priced."""
     path = RESULTS / "replicate_prices.json"
     if not path.exists():
         return ""
-    ran = {(cell.task, cell.model) for made in certificates for cell in made.cells}
-    left = [r for r in json.loads(path.read_text(encoding="utf-8")) if (r["task"], r["model"]) not in ran]
-    tasks: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in left:
-        if row["core_hours"] <= HOURS:
-            paper = "graphnetz" if row["suite"] == "cross-category" else "benchmarking-gnns"
-            tasks.setdefault((paper, row["task"]), []).append(row)
-    rows = []
-    for (paper, task), mine in tasks.items():
-        each = ", ".join(f"{r['model']} {r['core_hours']:.2g}" for r in mine)
-        rows.append(f"| {PAPERS[paper]} | `{task}` | {each} | {sum(r['core_hours'] for r in mine):.2g} |")
-    dear = [f"{r['model']} on `{r['task']}` ({r['core_hours']:.3g})" for r in left if r["core_hours"] > HOURS]
-    total = sum(r["core_hours"] for mine in tasks.values() for r in mine)
-    return PRICED.format(rows="\n".join(rows), dear=", ".join(dear), total=total)
+    cells = {(cell.task, cell.model): cell for made in certificates for cell in made.cells}
+    tasks: dict[tuple[str, str], list[str]] = {}
+    sums: dict[tuple[str, str], list[float]] = {}
+    dear, measured = [], []
+    for row in json.loads(path.read_text(encoding="utf-8")):
+        cell = cells.get((row["task"], row["model"]))
+        done = PART.search(cell.why_not) if cell else None
+        missing = row["cells"] - (int(done[1]) if done else row["cells"] if cell else 0)
+        expected, most = (
+            missing * (row["begin_seconds"] + row["epoch_seconds"] * row[of]) / 3600 for of in ("epochs", "most")
+        )
+        if row.get("from") == "ours":
+            measured.append(f"{row['model']} {row['epochs']} on `{row['task']}`")
+        if not missing:
+            continue
+        if expected * row["cells"] / missing > HOURS:
+            dear.append(f"{row['model']} on `{row['task']}` ({expected:.3g})")
+            continue
+        place = (COMMANDS[row["suite"]], row["task"])
+        words = f"{row['model']} {expected:.2g} ({most:.2g})" + (f", {done[1]} of {done[2]} runs done" if done else "")
+        tasks.setdefault(place, []).append(words)
+        sums.setdefault(place, []).append(expected)
+        sums.setdefault(("", ""), []).append(most)
+    most = sum(sums.pop(("", ""), []))
+    rows = [f"| `{c}` | `{task}` | {'; '.join(w)} | {sum(sums[c, task]):.2g} |" for (c, task), w in tasks.items()]
+    told = f" ({', '.join(measured)})" if measured else ""
+    total = sum(sum(found) for found in sums.values())
+    return PRICED.format(rows="\n".join(rows), dear=", ".join(dear), total=total, most=most, measured=told)
+
+
+PART = re.compile(r"(\d+) of the (\d+) runs")
+"""How a cell says that fewer seeds than published were trained on each fold."""
+
+COMMANDS = {
+    "cross-category": "graphnetz replicate graphnetz --table 3 --size published",
+    "bgnn-table-10": "graphnetz replicate benchmarking-gnns --table 10 --size generated",
+    "bgnn-table-16": "graphnetz replicate benchmarking-gnns --table 16 --size generated",
+}
+"""What trains the tasks of a suite, with ``--mirror DIR`` where these are files."""
 
 
 SWEEP = """## Every reachable task

@@ -93,6 +93,20 @@ def test_two_tasks_are_paired_by_seed_and_adjusted_together():
     assert f"adjusted p = {adjusted:.2g}".split("e")[0][:16] in found[0].basis
 
 
+@pytest.mark.parametrize(("n", "outcome"), [(5, "not shown"), (6, "shown")])
+def test_the_same_difference_everywhere_is_decided_by_the_flip_of_all_signs(n, outcome):
+    """0.1 without and 1.0 with positions on every fold: 2 of 2^n signs are as far from zero, 2^(1 - n) of them."""
+    claims = [PaperClaim(f"{m} gains", "1", "t_pe", model=m, than="t") for m in "AB"]
+    scores = {(task, m): [0.1 + 0.9 * (task == "t_pe")] * n for task in ("t", "t_pe") for m in "AB"}
+    for found in judge(report_of(scores), SUITE, claims, why_not={}):
+        assert found.outcome == outcome
+        assert f"the same difference on all {n} seeds: sign-flip p = {0.5 ** (n - 1):.3g}"[:60] in found.basis
+        assert ("cannot reach 5% that way, 6 could" in found.basis) == (outcome == "not shown")
+        assert "n/a" not in found.basis
+    same = {(task, m): [0.5] * n for task in ("t", "t_pe") for m in "AB"}
+    assert {f.outcome for f in judge(report_of(same), SUITE, claims, why_not={})} == {"not shown"}
+
+
 def test_a_level_needs_its_interval_inside():
     claim = PaperClaim("a coin", "1", "t", model="A", level=0.5, within=0.02)
     assert judged(claim, {("t", "A"): around(0.505)}).outcome == "shown"
@@ -254,11 +268,23 @@ def test_a_small_table_runs_resumes_and_counts_honestly(tmp_path):
     published = [row for row in every_row() if row.table == "10"]
     assert len(made.cells) + len(made.left) == len(published)
     needs = {item.model: item.needs for item in made.left if item.task == "csl"}
-    assert needs["bgnn.GCN"] == "size published (the published files, by network or mirror)"
+    assert needs["bgnn.GCN"] == "size published: the published files, by network or mirror"
     assert needs["bgnn.RingGNN-500k"].startswith("graphnetz run --suite bgnn-table-10, size published")
     again = replicate("benchmarking-gnns", table="10", out=tmp_path / "run", **more)
     assert again == made
     assert (tmp_path / "run" / "certificate.html").is_file()
+
+
+def test_fewer_seeds_than_published_are_said_and_never_compared(tmp_path, capsys):
+    """One seed of twenty on each of the five folds: folds alone would not show it."""
+    more = {"epochs": 1, "model": ["bgnn.MLP"], "backend": "serial", "hours": None, "root": str(tmp_path / "data")}
+    made = replicate("benchmarking-gnns", table="10", size="generated", seeds=[14], out=tmp_path / "run", **more)
+    assert [(cell.task, cell.runs, cell.agreement) for cell in made.cells] == [
+        ("csl_pe_generated", 5, "not comparable"),
+        ("csl_generated", 5, "not comparable"),
+    ]
+    for cell in made.cells:
+        assert cell.why_not.endswith("; 5 of the 100 runs on 5 folds")
 
 
 def test_all_tasks_are_priced_before_the_first_is_trained(tmp_path, monkeypatch, capsys):

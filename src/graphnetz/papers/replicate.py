@@ -287,12 +287,13 @@ class _PartRun:
         every = estimate_plan(config).pairs
         pairs = [pair for pair in every if pair.cells > pair.done]
         hours = {pair.model: (pair.cells - pair.done) * pair.seconds / 3600 for pair in pairs}  # NaN without a price
-        told = ", ".join(f"{model} {price:.2g}" for model, price in hours.items())
+        most = {pair.model: (pair.cells - pair.done) * pair.most / 3600 for pair in pairs}
+        told = ", ".join(model + _hours_in_words(price, most[model]) for model, price in hours.items())
         missing = sum(pair.cells - pair.done for pair in pairs)
         self.tell(f"{task.name}: {missing} cells to train" + (f", core-hours: {told}" if told else ""))
         dear = {m: price for m, price in hours.items() if price > self.hours or (self.hours == 0 and price != price)}
         full = self.suite.full_name(task.name)
-        needs = {(full, model): self._words(price) for model, price in dear.items()}
+        needs = {(full, model): self._words(price, most[model]) for model, price in dear.items()}
         cells = sum(pair.cells - pair.done for pair in pairs if pair.model not in dear)
         price = math.fsum(price for model, price in hours.items() if model not in dear and price == price)
         if dear:
@@ -301,8 +302,10 @@ class _PartRun:
             return _Priced(task.name, kept, needs, cells, price)
         return _Priced(task.name, config, needs, cells, price)
 
-    def _words(self, price: float) -> str:
-        about = f"about {price:.2g} core-hours" if price == price else "core-hours that no probe measured"
+    def _words(self, price: float, most: float) -> str:
+        about = "core-hours that no probe measured"
+        if price == price:
+            about = f"about{_hours_in_words(price, most)} core-hours"
         return f"{about} (more than {self.hours:g})" if self.hours else f"{about} of training"
 
     def _config(self, task: Task) -> RunConfig:
@@ -314,6 +317,11 @@ class _PartRun:
         base |= {"size": self.size} if self.suite.sizes else {}
         base |= {"model": models} if models else {}
         return RunConfig.read(base | own | dict(self.settings))
+
+
+def _hours_in_words(price: float, most: float) -> str:
+    """A price, and the most it can become where training ends by itself before all epochs are used."""
+    return f" {price:.2g}" + (f" (at most {most:.2g})" if f"{most:.2g}" not in ("nan", f"{price:.2g}") else "")
 
 
 def _cells(
@@ -328,6 +336,7 @@ def _cells(
     for row in rows:
         spread = row.published_sd if math.isnan(row.half_width) else row.half_width
         why = row.why or ("" if row.verdict in _SAID else row.verdict)
+        why = "; ".join(filter(None, (why, _fewer(report, used[row.task], row.model))))
         cells.append(ReplicatedCell(
             row.table, row.task, row.model, row.metric, row.published, spread, row.published_runs, row.ours, row.spread,
             row.runs, row.low, row.high, row.margin, "not comparable" if why else row.agreement,
@@ -341,6 +350,14 @@ def _cells(
             words = _nothing(figure) or words or not_asked(suite, figure.task, size)
             left.append(LeftOut(figure.table, figure.task, figure.model, words))
     return cells, left
+
+
+def _fewer(report: Any, task: Task, model: str) -> str:
+    """Say when fewer seeds than published were trained on each fold, which the number of folds does not show."""
+    rule = task.cross_validation
+    wanted = rule.folds * len(rule.seeds) if rule and rule.seeds else 0
+    ran = sum(result.ok for result in report.results if (result.task, result.model) == (task.name, model))
+    return f"{ran} of the {wanted} runs on {rule.folds} folds" if rule and ran < wanted else ""
 
 
 def _nothing(figure: Published) -> str:
@@ -359,8 +376,8 @@ def not_asked(suite: Suite, task: str, size: str) -> str:
     if full is None or not suite.sizes or size == suite.sizes[0]:
         return ""
     data = data_used(full)
-    files = f"the {data}, by network or mirror" if data == "published files" else f"data: {data}"
-    return f"size {suite.sizes[0]} ({files})"
+    words = {"published files": "the published files, by network or mirror", "generator": "data of our generator"}
+    return f"size {suite.sizes[0]}: {words.get(data, data)}"
 
 
 _SAID = ("compatible", "differs", "too wide to say", "one seed has no interval")
