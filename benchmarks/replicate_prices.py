@@ -2,8 +2,8 @@
 
 `graphnetz replicate --dry-run` prices by the clock, which a busy machine slows down. This takes the same probe (one
 epoch, twice, in this process), counts processor seconds, and adds to ``benchmarks/results/replicate_prices.json``.
-A row says what one cell takes to begin and per epoch, the epochs that published runs needed (all it may use where the
-paper says nothing), and the most it may use; `core_hours` multiplies.
+A row says how many cells there are, what one takes to begin and per epoch, the epochs that published runs needed (all
+it may use where the paper says nothing; ``"from": "ours"`` where our runs said it since), and the most it may use.
 Files and networks come from the folder or address in ``GRAPHNETZ_MIRROR``.
 """
 
@@ -14,9 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -48,14 +46,10 @@ def prices(suite: str, size: str, task: str) -> list[dict[str, object]]:
             most = cell.protocol.epochs
             needed = min(needed_epochs(chosen, cell) or most, most)
             row = {"suite": suite, "task": task, "model": model, "cells": counts[model], "epochs": needed, "most": most}
-            found.append(row | {"begin_seconds": round(max(spent[0] - spent[1], 0.0), 3), "epoch_seconds": round(spent[1], 3)})
+            row |= {"begin_seconds": round(max(spent[0] - spent[1], 0.0), 3), "epoch_seconds": round(spent[1], 3)}
+            found.append(row)
             print(found[-1], flush=True)
     return found
-
-
-def core_hours(row: Mapping[str, Any], epochs: str = "epochs") -> float:
-    """Price of all cells of a row, at the expected epochs or (``"most"``) at all of them."""
-    return float(row["cells"] * (row["begin_seconds"] + row["epoch_seconds"] * row[epochs]) / 3600)
 
 
 def _seconds(bench: object, cell: object) -> float:

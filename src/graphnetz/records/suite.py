@@ -215,7 +215,7 @@ class Suite:
         return task
 
     def epochs_needed(self, task: str, model: str) -> int:
-        """Return the epochs after which published runs had ended (column ``epochs`` of the table), 0 where it is silent.
+        """Return the epochs after which published runs had ended (column ``epochs`` of the table); 0: it does not say.
 
         Parameters
         ----------
@@ -230,7 +230,8 @@ class Suite:
         Examples
         --------
         >>> row = Published("10", "csl", "GIN", "acc", 0.99, more={"epochs": "65"})
-        >>> Suite("mine", print, sizes=("published", "small"), published=lambda: [row]).epochs_needed("csl_small", "GIN")
+        >>> suite = Suite("mine", print, sizes=("published", "small"), published=lambda: [row])
+        >>> suite.epochs_needed("csl_small", "GIN")
         65
         """
         rows = self.published() if self.published else ()

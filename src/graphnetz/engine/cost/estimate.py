@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import statistics
 import time
@@ -107,8 +106,8 @@ class Estimate:
         """A table and one sentence."""
         lines = [f"{'task':32} {'model':18} {'cells':>6} {'done':>6} {'s/cell':>8} {'at most':>8} {'MB':>7}  from"]
         lines += [
-            f"{p.task[:32]:32} {p.model[:18]:18} {p.cells:6d} {p.done:6d} {p.seconds:8.2f} "
-            f"{f'{p.most:8.2f}' if p.most == p.most else '':8} {p.megabytes:7.0f}  {p.measured}"
+            f"{p.task[:32]:32} {p.model[:18]:18} {p.cells:6d} {p.done:6d} "
+            f"{_filled(p.seconds, '8.2f')} {_filled(p.most, '8.2f')} {_filled(p.megabytes, '7.0f')}  {p.measured}"
             for p in self.pairs
         ]
         if self.folds:
@@ -123,11 +122,17 @@ class Estimate:
         return "\n".join(lines)
 
 
+def _filled(value: float, form: str) -> str:
+    """A number at its width; blanks where there is none."""
+    return f"{value:{form}}" if value == value else " " * int(form.partition(".")[0])
+
+
 def estimate_plan(config: RunConfig) -> Estimate:
     """Plan without training, then price every (task, model) by recorded cells or by one epoch of one seed.
 
     An epoch is scaled to those that the suite's published runs needed, where the schedule ends training and the paper
-    says when, else to all that a cell may use; ``most`` is the price of all of them. With seeds ``"auto"`` the whole budget is priced: what is saved depends on the scores.
+    says when, else to all that a cell may use; ``most`` is the price of all of them. With seeds ``"auto"`` the whole
+    budget is priced: what is saved depends on the scores.
     """
     with mirrored(config):
         return _estimated(config, *resolve(config).plan())
@@ -175,15 +180,13 @@ def probe(
     """Train one epoch of each cell, twice, in a supervised worker: what crashes there costs only its price.
 
     The first time includes loading and splitting, the second is an epoch alone, which is scaled by the epochs that
-    published runs of ``suite`` needed, or by all. Returns a price for each (task, model). After ``seconds`` no
-    further cell is started; what was not reached is priced like the other models of its task.
+    published runs of ``suite`` needed, or by all. Returns a price for each (task, model). Tasks share ``seconds``
+    evenly; what was not reached is priced like the other models of its task.
     """
-    cells = _tasks_in_turn(cells)
     first, second = ([_one_epoch(cell, turn) for cell in cells] for turn in (1, 2))
-    deadline = time.monotonic() + seconds
     results = results_of(
         LocalExecutor(workers=1), [cell for both in zip(first, second, strict=True) for cell in both], workbench,
-        limits=Limits(seconds=seconds), on_start=lambda _: time.monotonic() < deadline,
+        limits=Limits(seconds=seconds), on_start=_Share(seconds, len({cell.task for cell in cells})),
     )  # fmt: skip
     prices = {
         (cell.task, cell.model): _price(cell, results[a.key], results[b.key], workbench.specs[cell.model].kind, suite)
@@ -195,19 +198,26 @@ def probe(
     return {(cell.task, cell.model): prices.get((cell.task, cell.model), guesses[cell.task]) for cell in cells}
 
 
-def _tasks_in_turn(cells: Sequence[Cell]) -> list[Cell]:
-    """The first model of every task, then the second of every task, and so on."""
-    by_task: dict[str, list[Cell]] = {}
-    for cell in cells:
-        by_task.setdefault(cell.task, []).append(cell)
-    return [cell for turn in itertools.zip_longest(*by_task.values()) for cell in turn if cell is not None]
+class _Share:
+    """Grants probes: a worker stays with its task, so each task has its part of the time; what began is finished."""
+
+    def __init__(self, seconds: float, tasks: int) -> None:
+        self.start, self.each = time.monotonic(), seconds / tasks
+        self.begun: dict[str, int] = {}
+        self.granted: set[tuple[str, str]] = set()
+
+    def __call__(self, cell: Cell) -> bool:
+        place = self.begun.setdefault(cell.task, len(self.begun) + 1)
+        if time.monotonic() < self.start + self.each * place:
+            self.granted.add((cell.task, cell.model))
+        return (cell.task, cell.model) in self.granted
 
 
 def _like_the_others(prices: Sequence[Price]) -> Price:
     known = [price for price in prices if price[0] == price[0]]
     if not known:
         return math.nan, math.nan, "not probed in time", math.nan
-    expected, most = (statistics.fmean(p[i] for p in known) for i in (0, 3))
+    expected, most = statistics.fmean(p[0] for p in known), statistics.fmean(p[3] for p in known)
     return expected, max(p[1] for p in known), "not probed: other models of the task", most
 
 

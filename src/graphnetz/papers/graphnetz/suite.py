@@ -57,7 +57,7 @@ def mutag_scored_as_published(root: str, **places: Any) -> GraphList:
 
 
 def _in_two_parts(graphs: list[Any], *, splits: int = 10) -> GraphList:
-    """Ten random splits into 80 and 20 %; one training graph validates, at which nothing looks, for parts are disjoint."""
+    """Ten random splits into 80 and 20 %; one training graph validates, because parts are disjoint: nothing looks."""
     orders = [generator("in-two-parts", seed).permutation(len(graphs)) for seed in range(splits)]
     cut = int(0.8 * len(graphs))
     return GraphList(
