@@ -166,6 +166,14 @@ def test_counts_keep_other_data_apart():
     assert counts["claims on other data"] == {"shown": 0, "not shown": 0, "contradicted": 1}
 
 
+def test_a_claim_that_was_not_run_gives_no_reason_against_comparing():
+    made = dataclasses.replace(
+        certificate(), claims=(Judged(PAIR, "not run", "B was not run on t", "5 of the 100 runs"),)
+    )
+    assert "5 of the 100 runs" not in markdown(made)
+    assert "B was not run on t" in markdown(made)
+
+
 def test_names_cannot_break_out_of_page_or_table(tmp_path):
     bad = certificate("<script>alert(1)</script>|x")
     assert "<script>alert" not in page(bad)
@@ -325,8 +333,9 @@ def test_the_command_prints_claims_and_writes_the_page(tmp_path, capsys):
         assert (asked[0]["table"], asked[0]["size"], asked[0]["hours"], asked[0]["workers"]) == ("3", "small", 8.0, 1)
         assert run_app(["replicate", "mine", "--out", str(tmp_path / "r"), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["paper"] == "mine"
-        assert run_app(["replicate", "mine", "--out", str(tmp_path / "r"), "--dry-run", "--quiet"]) == 0
-        assert asked[-1]["hours"] == 0.0
+        dry = ["replicate", "mine", "--out", str(tmp_path / "r"), "--dry-run", "--quiet"]
+        assert run_app([*dry, "--seeds", "14,15"]) == 0
+        assert (asked[-1]["hours"], asked[-1]["seeds"]) == (0.0, "14,15")
         assert run_app(["replicate", "mine", "--table", "4"]) == 2
         assert "Unknown table of mine '4'. Known: 3" in capsys.readouterr().err
         assert run_app(["replicate", "mine", "--size", "large"]) == 2
