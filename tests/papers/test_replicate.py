@@ -315,7 +315,7 @@ def test_all_tasks_are_priced_before_the_first_is_trained(tmp_path, monkeypatch,
     lines.clear()
     made = replicate("benchmarking-gnns", table="10", out=tmp_path / "run", hours=0, tell=lines.append, **more)
     assert len(made.cells) == 4
-    assert lines[2] == "To train: 0 cells, about 0 core-hours"
+    assert lines[2] == "Missing: 0 cells, about 0 core-hours; nothing is trained"
     assert capsys.readouterr().err == ""
 
 
@@ -425,7 +425,10 @@ def test_what_is_too_dear_is_left_out_with_its_price(tmp_path):
     made = replicate("benchmarking-gnns", table="10", out=tmp_path / "run", hours=0.0, tell=lines.append, **more)
     assert made.cells == ()
     assert "csl_small: 10 cells to train, core-hours: bgnn.GIN" in lines[0]
-    assert lines[2:] == ["To train: 0 cells, about 0 core-hours"]
+    (total,) = lines[2:]
+    assert total.startswith("Missing: 20 cells, about ")
+    assert total.endswith("core-hours; nothing is trained")
+    assert "about 0 core-hours" not in total
     needs = {item.needs for item in made.left if item.model == "bgnn.GIN"}
     assert needs
     assert all(text.endswith("core-hours of training") for text in needs)

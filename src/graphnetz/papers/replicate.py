@@ -183,7 +183,9 @@ class FromSuites:
             runs.append((one, claims, wanted, one.priced()))
         ahead = [item for *_, plan in runs for item in plan if item.config is not None]
         if hours is not None:
-            tell(f"To train: {sum(i.cells for i in ahead)} cells, about {sum(i.hours for i in ahead):.2g} core-hours")
+            plans = [item for *_, plan in runs for item in plan] if hours == 0 else ahead
+            total = f"{sum(i.cells for i in plans)} cells, about {sum(i.hours for i in plans):.2g} core-hours"
+            tell(f"To train: {total}" if hours else f"Missing: {total}; nothing is trained")
         rest = {(row.table, row.task, row.model): row for row in self.rest() if _is_of(row.table, table)}
         cells: list[ReplicatedCell] = []
         left: list[LeftOut] = []
@@ -215,7 +217,10 @@ def _asks_of(claim: PaperClaim, suite: Suite) -> bool:
 
 @dataclass(frozen=True)
 class _Priced:
-    """What to train of one task (None: nothing), what its cells cost, and what pairs that are left out need."""
+    """What to train of one task (None: nothing), its missing cells and their price, and what left out pairs need.
+
+    Where nothing may be trained, missing are all of them, else those of the pairs that are not left out.
+    """
 
     name: str
     config: RunConfig | None
@@ -271,7 +276,8 @@ class _PartRun:
         from graphnetz.engine.config import resolve
         from graphnetz.engine.run import run
 
-        report = run(resolve(item.config), verbose=self.tell is not silent and item.cells > 0)  # type: ignore[arg-type]
+        told = self.tell is not silent and item.cells > 0 and self.hours != 0
+        report = run(resolve(item.config), verbose=told)  # type: ignore[arg-type]
         failed = sum(not result.ok for result in report.results)
         self.tell(f"{item.name}: {len(report.results)} cells" + (f", {failed} failed" if failed else ""))
         reports.append(report)
@@ -294,8 +300,9 @@ class _PartRun:
         dear = {m: price for m, price in hours.items() if price > self.hours or (self.hours == 0 and price != price)}
         full = self.suite.full_name(task.name)
         needs = {(full, model): self._words(price, most[model]) for model, price in dear.items()}
-        cells = sum(pair.cells - pair.done for pair in pairs if pair.model not in dear)
-        price = math.fsum(price for model, price in hours.items() if model not in dear and price == price)
+        told_of = hours if self.hours == 0 else hours.keys() - dear
+        cells = sum(pair.cells - pair.done for pair in pairs if pair.model in told_of)
+        price = math.fsum(price for model, price in hours.items() if model in told_of and price == price)
         if dear:
             models = list(dict.fromkeys(pair.model for pair in every if pair.model not in dear))
             kept = RunConfig.read(config.model_dump(exclude_unset=True) | {"model": models}) if models else None
