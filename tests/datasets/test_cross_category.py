@@ -288,10 +288,11 @@ def test_the_copy_of_the_network_is_why_board_directors_differs(shared_data, tmp
 @pytest.mark.golden
 @pytest.mark.data
 def test_plain_layers_give_our_value_on_euroroad_and_not_the_published_one(shared_data, tmp_path, monkeypatch):
-    """What differs is unknown; it is neither our split nor our layers."""
+    """What differs is unknown; it is neither our split nor our layers. Blocks of ten runs gave 0.541 to 0.582."""
     monkeypatch.setenv("GRAPHNETZ_MIRROR", str(shared_data))
     graph = find_task("euroroad").loader(tmp_path)[0]
-    mean, half = TABLE["euroroad"]["GCN"]
-    found = np.mean([plain_gcn(graph, seed, 80) for seed in range(10)])
-    assert found > mean + half
-    assert found == pytest.approx(0.552, abs=0.02)
+    mean, _ = TABLE["euroroad"]["GCN"]
+    found = np.array([plain_gcn(graph, seed, 80) for seed in range(30)])
+    assert found.mean() > (0.552 + mean) / 2  # ours is the nearer one, three standard errors of thirty runs away
+    assert scipy_stats.ttest_1samp(found, mean, alternative="greater").pvalue < 0.05
+    assert found.mean() == pytest.approx(0.552, abs=0.02)
