@@ -36,8 +36,8 @@ What came of the numbers and claims of two papers when their experiments were ru
 {summary}
 
 MUTAG, and MNIST where its file is at hand, are scored as the paper scores them: on the fifth of the graphs that it also
-validates on. Such a score is optimistic wherever an epoch or a setting is chosen on these graphs, which is why only these
-two rows have it; under the paper's protocol the last epoch counts at fixed settings, and nothing is chosen.
+validates on. Such a score is optimistic wherever an epoch or a setting is chosen on these graphs, which is why only
+these two rows have it; under the paper's protocol the last epoch counts at fixed settings, and nothing is chosen.
 
 The certificate of Benchmarking GNNs at size small holds what minutes teach, with fewer graphs and shorter training than
 the paper's: {tasks}. At size
