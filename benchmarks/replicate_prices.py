@@ -2,7 +2,8 @@
 
 `graphnetz replicate --dry-run` prices by the clock, which a busy machine slows down. This takes the same probe (one
 epoch, twice, in this process), counts processor seconds, and adds to ``benchmarks/results/replicate_prices.json``.
-A price is that of all cells at the largest number of epochs; training stops earlier where the rate reaches its end.
+A row says how many cells there are, what one takes to begin and per epoch, the epochs that published runs needed (all
+it may use where the paper says nothing; ``"from": "ours"`` where our runs said it since), and the most it may use.
 Files and networks come from the folder or address in ``GRAPHNETZ_MIRROR``.
 """
 
@@ -19,7 +20,7 @@ import torch
 
 import graphnetz.kernels as kernels
 from graphnetz.engine.config import resolve
-from graphnetz.engine.cost.estimate import _one_epoch
+from graphnetz.engine.cost.estimate import _one_epoch, needed_epochs
 from graphnetz.records import RunConfig
 
 STORED = Path(__file__).resolve().parent / "results" / "replicate_prices.json"
@@ -42,11 +43,11 @@ def prices(suite: str, size: str, task: str) -> list[dict[str, object]]:
         found = []
         for model, cell in first.items():
             spent = [_seconds(bench, _one_epoch(cell, turn)) for turn in (1, 2)]
-            each = max(spent[0] - spent[1], 0.0) + spent[1] * cell.protocol.epochs
-            row = {"suite": suite, "task": task, "model": model, "cells": counts[model], "epochs": cell.protocol.epochs}
-            found.append(
-                row | {"epoch_seconds": round(spent[1], 3), "core_hours": round(counts[model] * each / 3600, 2)}
-            )
+            most = cell.protocol.epochs
+            needed = min(needed_epochs(chosen, cell) or most, most)
+            row = {"suite": suite, "task": task, "model": model, "cells": counts[model], "epochs": needed, "most": most}
+            row |= {"begin_seconds": round(max(spent[0] - spent[1], 0.0), 3), "epoch_seconds": round(spent[1], 3)}
+            found.append(row)
             print(found[-1], flush=True)
     return found
 

@@ -228,25 +228,28 @@ What the rows are, where it is not obvious from the name:
 - `internet_as_all_degrees`: networks without features get one-hot identity up to 8,192 nodes, log-degrees above. The paper
   takes degrees of all edges, hidden ones included, and so does this row; the task `internet_as` takes those of training
   edges, where GCN is far less steady (0.95, 0.96, 0.74 against 0.96, 0.97, 0.97 in three plain runs of PyG's layers).
-- Graph classification is scored on the 10 % test part of an 80/10/10 split; the paper scores the 20 % it validates on.
+- `mutag_scored_as_published` and `mnist_superpixels_1500`: ten random splits into 80 and 20 %, and the fifth that the
+  paper both validates and scores on is scored. Whoever chooses epochs or settings on graphs that are scored gets an
+  optimistic score, so these splits stand beside the published cells only; `mutag` has a test part of its own. Under
+  `--protocol paper` nothing is chosen: the last epoch counts, at fixed settings.
 
-Our means over ten seeds, the published ones in brackets; bold: outside the published interval widened by 0.02. Six of
+Our means over ten seeds, the published ones in brackets; bold: outside the published interval widened by 0.02. Seven of
 the nine rows whose data was at hand have every model inside (MNIST superpixels were not at hand).
 
 | row | GCN | GAT | GraphSAGE | GraphTransformer | GIN |
 |---|---|---|---|---|---|
 | tsp_random | 0.857 (0.864 ± 0.025) | 0.841 (0.832 ± 0.017) | 0.882 (0.884 ± 0.021) | 0.869 (0.871 ± 0.023) |  |
-| mutag | 0.730 (0.705 ± 0.059) | 0.670 (0.637 ± 0.038) | **0.785** (0.708 ± 0.050) | 0.755 (0.721 ± 0.049) | 0.850 (0.834 ± 0.036) |
+| mutag_scored_as_published | 0.729 (0.705 ± 0.059) | 0.695 (0.637 ± 0.038) | 0.745 (0.708 ± 0.050) | 0.768 (0.721 ± 0.049) | 0.858 (0.834 ± 0.036) |
 | cora | 0.811 (0.811 ± 0.001) | 0.788 (0.793 ± 0.007) | 0.799 (0.798 ± 0.003) | 0.792 (0.794 ± 0.004) |  |
-| fb15k_237 | 0.697 (0.674 ± 0.009) | **0.705** (0.528 ± 0.007) | **0.860** (0.633 ± 0.044) | **0.770** (0.538 ± 0.012) |  |
+| fb15k_237 | 0.697 (0.674 ± 0.009) | **0.704** (0.528 ± 0.007) | **0.860** (0.633 ± 0.044) | **0.770** (0.538 ± 0.012) |  |
 | euroroad | 0.552 (0.524 ± 0.019) | 0.583 (0.609 ± 0.022) | 0.559 (0.534 ± 0.030) | 0.528 (0.524 ± 0.021) |  |
 | board_directors | 0.941 (0.968 ± 0.007) | 0.972 (0.988 ± 0.002) | **0.855** (0.902 ± 0.016) | **0.799** (0.847 ± 0.016) |  |
 | internet_as_all_degrees | 0.967 (0.967 ± 0.001) | 0.657 (0.652 ± 0.015) | 0.735 (0.751 ± 0.018) | 0.546 (0.598 ± 0.070) |  |
 | ising_lattice_published | 0.698 (0.676 ± 0.030) | 0.649 (0.625 ± 0.031) | 0.647 (0.632 ± 0.021) | 0.645 (0.628 ± 0.026) |  |
 | terrorists_911 | 0.741 (0.685 ± 0.096) | 0.810 (0.756 ± 0.083) | 0.722 (0.700 ± 0.103) | 0.719 (0.712 ± 0.089) |  |
 
-Over these nine rows Friedman's test does not reject equal ranks (chi2 4.60, p 0.20, 0.22 by permutation; mean ranks GraphSAGE 2.00,
-GCN 2.22, GAT 2.56, GraphTransformer 3.22; critical difference 1.56), as in the paper (chi2 2.04, p 0.56 over ten rows). Means and
+Over these nine rows Friedman's test does not reject equal ranks (chi2 3.27, p 0.35, 0.38 by permutation; mean ranks GraphSAGE 2.11,
+GCN 2.22, GAT 2.56, GraphTransformer 3.11; critical difference 1.56), as in the paper (chi2 2.04, p 0.56 over ten rows). Means and
 diagram are stored (`benchmarks/results/cross_category.csv`, `python benchmarks/sweep.py read`).
 
 ![Mean ranks over nine categories](images/cross-category-cd.png)
@@ -260,8 +263,6 @@ Known differences, each with one cause tested in the golden run (`tests/datasets
   GraphTransformer to 0.49 (published 0.54; one seed each).
 - `board_directors` from a mirror's plain file: another month of the same boards. PyG's own split and layers give 0.94 for
   GCN on it, as ours do, where 0.97 is published.
-- `mutag`, GraphSAGE: our test part has 20 graphs, the paper scores 38. Scored as in the paper, ten seeds give 0.716; three
-  blocks of ten seeds give 0.716, 0.771 and 0.705, so that a difference of this size is noise of the splits.
 
 ## Gaps
 

@@ -128,7 +128,9 @@ def test_the_paper_trains_on_the_first_images(internet, tmp_path):
     part = mnist_superpixels_1500(tmp_path, images=len(whole) - 2)
     assert len(part) == len(whole) - 2
     assert all(torch.equal(a.x, whole[i].x) for i, a in enumerate(part))
-    assert part.splits is None  # drawn at random from these images, not the canonical parts of the whole set
+    for split in part.splits:  # drawn at random from these images, not the canonical parts of the whole set
+        assert sorted(torch.cat([torch.as_tensor(rows) for rows in split.values()]).tolist()) == list(range(len(part)))
+        assert len(split["test"]) == len(part) - int(0.8 * len(part))
     assert train_one_epoch(part, "graph_cls").n_train > 0
 
 

@@ -39,7 +39,7 @@ def test_ten_rows_in_the_order_of_the_paper_with_its_epochs():
     tasks = SUITES["cross-category"]()
     assert [(t.name, t.task_type, t.epochs) for t in tasks] == [
         ("tsp_random", "link_pred", 80),
-        ("mutag", "graph_cls", 40),
+        ("mutag_scored_as_published", "graph_cls", 40),
         ("cora", "node_cls", 100),
         ("fb15k_237", "link_pred", 20),
         ("euroroad", "link_pred", 80),
@@ -150,7 +150,7 @@ def test_cells_beside_published_ones_by_hand():
     ours = {
         ("cora", "GCN"): (0.815, 0.002, 10),
         ("cora", "GAT"): (0.70, 0.01, 10),
-        ("mutag", "GIN"): (0.8, math.nan, 1),
+        ("mutag_scored_as_published", "GIN"): (0.8, math.nan, 1),
     }
     rows = {(r.task, r.model): r for r in beside(report_of(ours), SUITE)}
     assert list(rows) == list(ours)
@@ -164,9 +164,9 @@ def test_cells_beside_published_ones_by_hand():
     assert gcn.inside
     assert rows["cora", "GAT"].inside is False
     assert rows["cora", "GAT"].verdict == "differs"
-    assert rows["mutag", "GIN"].inside
-    assert math.isnan(rows["mutag", "GIN"].low)
-    assert rows["mutag", "GIN"].verdict == "one seed has no interval"
+    assert rows["mutag_scored_as_published", "GIN"].inside
+    assert math.isnan(rows["mutag_scored_as_published", "GIN"].low)
+    assert rows["mutag_scored_as_published", "GIN"].verdict == "one seed has no interval"
     assert rows_inside(list(rows.values()), SUITE) == ([], [])
 
 
@@ -229,23 +229,27 @@ def test_the_start_of_the_relations_is_why_fb15k_237_differs(shared_data, tmp_pa
 
 @pytest.mark.golden
 @pytest.mark.data
-def test_the_small_test_part_is_why_mutag_differs(shared_data, tmp_path, monkeypatch):
-    """GraphSAGE scored as in the paper, on the 20 % it validates on, falls into the published interval."""
-    from graphnetz.datasets import CARDS, task_from_dataset
+def test_mutag_scored_as_in_the_paper_gives_the_published_means(shared_data, tmp_path, monkeypatch):
+    """On the fifth that the paper validates and scores on; `mutag`, with a test part of 20 graphs, gives GraphSAGE 0.785."""
     from graphnetz.engine.run import run_benchmark
-    from graphnetz.records import GraphList
 
     monkeypatch.setenv("GRAPHNETZ_MIRROR", str(shared_data))
-    graphs, splits = list(CARDS["mutag"].loader(tmp_path)), []
-    for seed in range(10):
-        order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(seed)).tolist()
-        cut = int(0.8 * len(graphs))
-        # One graph validates, which nothing looks at: parts that share graphs are refused.
-        splits.append({"train": order[: cut - 1], "val": [order[cut - 1]], "test": order[cut:]})
-    task = task_from_dataset("mutag", "graph_cls", GraphList(graphs, splits=splits), epochs=40)
+    task = next(task for task in SUITES["cross-category"]() if task.name == "mutag_scored_as_published")
     report = run_benchmark(models=["GraphSAGE"], tasks=[task], seeds=range(10), protocol="paper", verbose=False)
-    mean, half = TABLE["mutag"]["GraphSAGE"]
-    assert abs(report.summary().loc[("mutag", "GraphSAGE"), "mean"] - mean) <= half + 0.02
+    mean, half = TABLE["mutag_scored_as_published"]["GraphSAGE"]
+    assert abs(report.summary().loc[("mutag_scored_as_published", "GraphSAGE"), "mean"] - mean) <= half + 0.02
+
+
+@pytest.mark.data
+def test_graphs_scored_as_in_the_paper_are_a_fifth_and_no_split_is_like_another(shared_data, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAPHNETZ_MIRROR", str(shared_data))
+    task = next(task for task in SUITES["cross-category"]() if task.name == "mutag_scored_as_published")
+    graphs = task.loader(str(tmp_path))
+    assert task.card.name == "mutag"
+    for split in graphs.splits:
+        assert [len(split[part]) for part in ("train", "val", "test")] == [149, 1, 38]
+        assert sorted(np.concatenate(list(split.values()))) == list(range(188))
+    assert len({tuple(split["test"]) for split in graphs.splits}) == len(graphs.splits) == 10
 
 
 def plain_gcn(graph, seed, epochs):
@@ -284,10 +288,11 @@ def test_the_copy_of_the_network_is_why_board_directors_differs(shared_data, tmp
 @pytest.mark.golden
 @pytest.mark.data
 def test_plain_layers_give_our_value_on_euroroad_and_not_the_published_one(shared_data, tmp_path, monkeypatch):
-    """What differs is unknown; it is neither our split nor our layers."""
+    """What differs is unknown; it is neither our split nor our layers. Blocks of ten runs gave 0.541 to 0.582."""
     monkeypatch.setenv("GRAPHNETZ_MIRROR", str(shared_data))
     graph = find_task("euroroad").loader(tmp_path)[0]
-    mean, half = TABLE["euroroad"]["GCN"]
-    found = np.mean([plain_gcn(graph, seed, 80) for seed in range(10)])
-    assert found > mean + half
-    assert found == pytest.approx(0.552, abs=0.02)
+    mean, _ = TABLE["euroroad"]["GCN"]
+    found = np.array([plain_gcn(graph, seed, 80) for seed in range(30)])
+    assert found.mean() > (0.552 + mean) / 2  # ours is the nearer one, three standard errors of thirty runs away
+    assert scipy_stats.ttest_1samp(found, mean, alternative="greater").pvalue < 0.05
+    assert found.mean() == pytest.approx(0.552, abs=0.02)

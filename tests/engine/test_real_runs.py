@@ -173,7 +173,7 @@ def test_dry_run_prices_the_plan_and_refuses_one_over_its_memory(tmp_path, capsy
     assert told["seconds"] == pytest.approx(gcn["seconds"] + degree["seconds"], abs=0.06)
 
     with pytest.MonkeyPatch.context() as patch:  # of cells this small the sampled peak can be nothing at all
-        patch.setattr(estimate, "_price", lambda *args: (1.0, 5.0, "one-epoch probe"))
+        patch.setattr(estimate, "_price", lambda *args: (1.0, 5.0, "one-epoch probe", 1.0))
         assert run_app([*dry, "--dry-run", "--memory", "0.001"]) == 2
     said = capsys.readouterr()
     assert "4 cells to train" in said.out

@@ -93,6 +93,20 @@ def test_two_tasks_are_paired_by_seed_and_adjusted_together():
     assert f"adjusted p = {adjusted:.2g}".split("e")[0][:16] in found[0].basis
 
 
+@pytest.mark.parametrize(("n", "outcome"), [(5, "not shown"), (6, "shown")])
+def test_the_same_difference_everywhere_is_decided_by_the_flip_of_all_signs(n, outcome):
+    """0.1 without and 1.0 with positions on every fold: 2 of 2^n signs are as far from zero, 2^(1 - n) of them."""
+    claims = [PaperClaim(f"{m} gains", "1", "t_pe", model=m, than="t") for m in "AB"]
+    scores = {(task, m): [0.1 + 0.9 * (task == "t_pe")] * n for task in ("t", "t_pe") for m in "AB"}
+    for found in judge(report_of(scores), SUITE, claims, why_not={}):
+        assert found.outcome == outcome
+        assert f"the same difference on all {n} seeds: sign-flip p = {0.5 ** (n - 1):.3g}"[:60] in found.basis
+        assert ("cannot reach 5% that way, 6 could" in found.basis) == (outcome == "not shown")
+        assert "n/a" not in found.basis
+    same = {(task, m): [0.5] * n for task in ("t", "t_pe") for m in "AB"}
+    assert {f.outcome for f in judge(report_of(same), SUITE, claims, why_not={})} == {"not shown"}
+
+
 def test_a_level_needs_its_interval_inside():
     claim = PaperClaim("a coin", "1", "t", model="A", level=0.5, within=0.02)
     assert judged(claim, {("t", "A"): around(0.505)}).outcome == "shown"
@@ -150,6 +164,14 @@ def test_counts_keep_other_data_apart():
     assert counts["cells"] == {"equivalent": 0, "differs": 0, "open": 1, "not comparable": 1, "not run": 0}
     assert counts["claims"] == {"shown": 1, "not shown": 0, "contradicted": 0, "not run": 0}
     assert counts["claims on other data"] == {"shown": 0, "not shown": 0, "contradicted": 1}
+
+
+def test_a_claim_that_was_not_run_gives_no_reason_against_comparing():
+    made = dataclasses.replace(
+        certificate(), claims=(Judged(PAIR, "not run", "B was not run on t", "5 of the 100 runs"),)
+    )
+    assert "5 of the 100 runs" not in markdown(made)
+    assert "B was not run on t" in markdown(made)
 
 
 def test_names_cannot_break_out_of_page_or_table(tmp_path):
@@ -254,11 +276,23 @@ def test_a_small_table_runs_resumes_and_counts_honestly(tmp_path):
     published = [row for row in every_row() if row.table == "10"]
     assert len(made.cells) + len(made.left) == len(published)
     needs = {item.model: item.needs for item in made.left if item.task == "csl"}
-    assert needs["bgnn.GCN"] == "size published (the published files, by network or mirror)"
+    assert needs["bgnn.GCN"] == "size published: the published files, by network or mirror"
     assert needs["bgnn.RingGNN-500k"].startswith("graphnetz run --suite bgnn-table-10, size published")
     again = replicate("benchmarking-gnns", table="10", out=tmp_path / "run", **more)
     assert again == made
     assert (tmp_path / "run" / "certificate.html").is_file()
+
+
+def test_fewer_seeds_than_published_are_said_and_never_compared(tmp_path, capsys):
+    """One seed of twenty on each of the five folds: folds alone would not show it."""
+    more = {"epochs": 1, "model": ["bgnn.MLP"], "backend": "serial", "hours": None, "root": str(tmp_path / "data")}
+    made = replicate("benchmarking-gnns", table="10", size="generated", seeds=[14], out=tmp_path / "run", **more)
+    assert [(cell.task, cell.runs, cell.agreement) for cell in made.cells] == [
+        ("csl_pe_generated", 5, "not comparable"),
+        ("csl_generated", 5, "not comparable"),
+    ]
+    for cell in made.cells:
+        assert cell.why_not.endswith("; 5 of the 100 runs on 5 folds")
 
 
 def test_all_tasks_are_priced_before_the_first_is_trained(tmp_path, monkeypatch, capsys):
@@ -281,7 +315,7 @@ def test_all_tasks_are_priced_before_the_first_is_trained(tmp_path, monkeypatch,
     lines.clear()
     made = replicate("benchmarking-gnns", table="10", out=tmp_path / "run", hours=0, tell=lines.append, **more)
     assert len(made.cells) == 4
-    assert lines[2] == "To train: 0 cells, about 0 core-hours"
+    assert lines[2] == "Missing: 0 cells, about 0 core-hours; nothing is trained"
     assert capsys.readouterr().err == ""
 
 
@@ -299,8 +333,9 @@ def test_the_command_prints_claims_and_writes_the_page(tmp_path, capsys):
         assert (asked[0]["table"], asked[0]["size"], asked[0]["hours"], asked[0]["workers"]) == ("3", "small", 8.0, 1)
         assert run_app(["replicate", "mine", "--out", str(tmp_path / "r"), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["paper"] == "mine"
-        assert run_app(["replicate", "mine", "--out", str(tmp_path / "r"), "--dry-run", "--quiet"]) == 0
-        assert asked[-1]["hours"] == 0.0
+        dry = ["replicate", "mine", "--out", str(tmp_path / "r"), "--dry-run", "--quiet"]
+        assert run_app([*dry, "--seeds", "14,15"]) == 0
+        assert (asked[-1]["hours"], asked[-1]["seeds"]) == (0.0, "14,15")
         assert run_app(["replicate", "mine", "--table", "4"]) == 2
         assert "Unknown table of mine '4'. Known: 3" in capsys.readouterr().err
         assert run_app(["replicate", "mine", "--size", "large"]) == 2
@@ -390,7 +425,10 @@ def test_what_is_too_dear_is_left_out_with_its_price(tmp_path):
     made = replicate("benchmarking-gnns", table="10", out=tmp_path / "run", hours=0.0, tell=lines.append, **more)
     assert made.cells == ()
     assert "csl_small: 10 cells to train, core-hours: bgnn.GIN" in lines[0]
-    assert lines[2:] == ["To train: 0 cells, about 0 core-hours"]
+    (total,) = lines[2:]
+    assert total.startswith("Missing: 20 cells, about ")
+    assert total.endswith("core-hours; nothing is trained")
+    assert "about 0 core-hours" not in total
     needs = {item.needs for item in made.left if item.model == "bgnn.GIN"}
     assert needs
     assert all(text.endswith("core-hours of training") for text in needs)

@@ -12,6 +12,7 @@ from graphnetz._core.text import number, p_value
 from graphnetz.records.replication import Judged, PaperClaim
 from graphnetz.records.suite import Suite
 from graphnetz.stats import adjust, paired_test
+from graphnetz.stats._common import paired_differences
 from graphnetz.stats.intervals import student_quantile
 
 LEVEL = 0.05
@@ -75,7 +76,8 @@ def _pair(report: Any, task: str, claim: PaperClaim) -> tuple[str, str]:
     if found is None:
         return "not shown", "the two share too few runs"
     means = [float(np.nanmean(report.scores.cell(task, model))) for model in (claim.better, claim.worse)]
-    basis = f"{number(means[0])} against {number(means[1])}, adjusted p = {p_value(found.p_decided)}, n = {found.n}"
+    p = f"adjusted p = {p_value(found.p_decided)}" if math.isfinite(found.p_decided) else found.reason or "untestable"
+    basis = f"{number(means[0])} against {number(means[1])}, {p}, n = {found.n}"
     outcome = "shown" if found.beats(claim.better) else "contradicted" if found.beats(claim.worse) else "not shown"
     return outcome, basis
 
@@ -107,7 +109,10 @@ def _ranks(report: Any, claim: PaperClaim) -> tuple[str, str]:
 
 
 def _task_changes(report: Any, names: Mapping[str, str], claims: Sequence[PaperClaim]) -> dict[str, tuple[str, str]]:
-    """Paired t over shared seeds between two tasks, adjusted over all claims of this form that were run."""
+    """Paired t over shared seeds or folds between two tasks, adjusted over all claims of this form that were run.
+
+    The same difference everywhere has no t: it is decided by the sign-flip p of one flip for all pairs, 2^(1 - n).
+    """
     table, tests, out = report.scores, {}, {}
     for claim in claims:
         if missing := _missing(report, names, claim):
@@ -121,11 +126,19 @@ def _task_changes(report: Any, names: Mapping[str, str], claims: Sequence[PaperC
         if len(x) < 2:
             out[claim.says] = ("not shown", "fewer than two shared runs")
             continue
-        test = paired_test(x, y, method="t")
-        tests[claim.says] = (float(sign * (x - y).mean()), float(x.mean()), float(y.mean()), test.p, len(x))
-    for says, p in zip(tests, adjust([found[3] for found in tests.values()]), strict=True):
-        gain, x, y, _, n = tests[says]
-        different = p < LEVEL
-        outcome = ("shown" if gain > 0 else "contradicted") if different else "not shown"
-        out[says] = (outcome, f"{number(x)} against {number(y)}, adjusted p = {p_value(p)}, n = {n}")
+        still = paired_differences(x, y).constant and x.mean() != y.mean()
+        p = 0.5 ** (len(x) - 1) if still else paired_test(x, y, method="t").p
+        of = "folds" if table.splits[table.tasks.index(here)] else "seeds"
+        tests[claim.says] = (float(sign * (x - y).mean()), float(x.mean()), float(y.mean()), p, len(x), still, of)
+    for says, adjusted in zip(tests, adjust([found[3] for found in tests.values()]), strict=True):
+        gain, x, y, alone, n, still, of = tests[says]
+        p = alone if still else adjusted
+        outcome = ("shown" if gain > 0 else "contradicted") if p < LEVEL else "not shown"
+        basis = f"{number(x)} against {number(y)}"
+        if still:
+            basis += f", the same difference on all {n} {of}: sign-flip p = {p_value(p)}"
+            few = f"; {n} {of} cannot reach {LEVEL:.0%} that way, {1 + math.ceil(-math.log2(LEVEL))} could"
+            out[says] = (outcome, basis + (few if p >= LEVEL else ""))
+        else:
+            out[says] = (outcome, f"{basis}, adjusted p = {p_value(p)}, n = {n}")
     return out

@@ -22,6 +22,7 @@ def replicate(
     hours: Annotated[float, typer.Option(help="Leave out what takes more core-hours per model and task.", min=0)] = 8.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Price what is missing, train nothing.")] = False,
     price: Annotated[bool, typer.Option("--price/--no-price", help="Price cells before training them.")] = True,
+    seeds: Annotated[str | None, typer.Option(help="Other seeds than the paper's, such as 14,15 or a number.")] = None,
     mirror: Annotated[str | None, typer.Option(help="Folder or URL asked for datasets before the network.")] = None,
     root: Annotated[str | None, typer.Option(help="Where datasets are kept.")] = None,
     workers: Annotated[int | None, typer.Option(help="Cells at a time; default: one per core.", min=1)] = None,
@@ -32,7 +33,7 @@ def replicate(
     from graphnetz.papers.replicate import replicate as make
 
     folder = out or Path("runs") / f"replicate-{paper}-{size}"
-    given = {"mirror": mirror, "root": root, "workers": workers}
+    given = {"seeds": seeds, "mirror": mirror, "root": root, "workers": workers}
     settings = {key: value for key, value in given.items() if value is not None}
     most = 0.0 if dry_run else hours if price else None
     made = make(paper, table=table, size=size, out=folder, hours=most, tell=None if quiet else say, **settings)

@@ -183,7 +183,9 @@ class FromSuites:
             runs.append((one, claims, wanted, one.priced()))
         ahead = [item for *_, plan in runs for item in plan if item.config is not None]
         if hours is not None:
-            tell(f"To train: {sum(i.cells for i in ahead)} cells, about {sum(i.hours for i in ahead):.2g} core-hours")
+            plans = [item for *_, plan in runs for item in plan] if hours == 0 else ahead
+            total = f"{sum(i.cells for i in plans)} cells, about {sum(i.hours for i in plans):.2g} core-hours"
+            tell(f"To train: {total}" if hours else f"Missing: {total}; nothing is trained")
         rest = {(row.table, row.task, row.model): row for row in self.rest() if _is_of(row.table, table)}
         cells: list[ReplicatedCell] = []
         left: list[LeftOut] = []
@@ -215,7 +217,10 @@ def _asks_of(claim: PaperClaim, suite: Suite) -> bool:
 
 @dataclass(frozen=True)
 class _Priced:
-    """What to train of one task (None: nothing), what its cells cost, and what pairs that are left out need."""
+    """What to train of one task (None: nothing), its missing cells and their price, and what left out pairs need.
+
+    Where nothing may be trained, missing are all of them, else those of the pairs that are not left out.
+    """
 
     name: str
     config: RunConfig | None
@@ -271,7 +276,8 @@ class _PartRun:
         from graphnetz.engine.config import resolve
         from graphnetz.engine.run import run
 
-        report = run(resolve(item.config), verbose=self.tell is not silent and item.cells > 0)  # type: ignore[arg-type]
+        told = self.tell is not silent and item.cells > 0 and self.hours != 0
+        report = run(resolve(item.config), verbose=told)  # type: ignore[arg-type]
         failed = sum(not result.ok for result in report.results)
         self.tell(f"{item.name}: {len(report.results)} cells" + (f", {failed} failed" if failed else ""))
         reports.append(report)
@@ -287,22 +293,26 @@ class _PartRun:
         every = estimate_plan(config).pairs
         pairs = [pair for pair in every if pair.cells > pair.done]
         hours = {pair.model: (pair.cells - pair.done) * pair.seconds / 3600 for pair in pairs}  # NaN without a price
-        told = ", ".join(f"{model} {price:.2g}" for model, price in hours.items())
+        most = {pair.model: (pair.cells - pair.done) * pair.most / 3600 for pair in pairs}
+        told = ", ".join(model + _hours_in_words(price, most[model]) for model, price in hours.items())
         missing = sum(pair.cells - pair.done for pair in pairs)
         self.tell(f"{task.name}: {missing} cells to train" + (f", core-hours: {told}" if told else ""))
         dear = {m: price for m, price in hours.items() if price > self.hours or (self.hours == 0 and price != price)}
         full = self.suite.full_name(task.name)
-        needs = {(full, model): self._words(price) for model, price in dear.items()}
-        cells = sum(pair.cells - pair.done for pair in pairs if pair.model not in dear)
-        price = math.fsum(price for model, price in hours.items() if model not in dear and price == price)
+        needs = {(full, model): self._words(price, most[model]) for model, price in dear.items()}
+        told_of = hours if self.hours == 0 else hours.keys() - dear
+        cells = sum(pair.cells - pair.done for pair in pairs if pair.model in told_of)
+        price = math.fsum(price for model, price in hours.items() if model in told_of and price == price)
         if dear:
             models = list(dict.fromkeys(pair.model for pair in every if pair.model not in dear))
             kept = RunConfig.read(config.model_dump(exclude_unset=True) | {"model": models}) if models else None
             return _Priced(task.name, kept, needs, cells, price)
         return _Priced(task.name, config, needs, cells, price)
 
-    def _words(self, price: float) -> str:
-        about = f"about {price:.2g} core-hours" if price == price else "core-hours that no probe measured"
+    def _words(self, price: float, most: float) -> str:
+        about = "core-hours that no probe measured"
+        if price == price:
+            about = f"about{_hours_in_words(price, most)} core-hours"
         return f"{about} (more than {self.hours:g})" if self.hours else f"{about} of training"
 
     def _config(self, task: Task) -> RunConfig:
@@ -314,6 +324,11 @@ class _PartRun:
         base |= {"size": self.size} if self.suite.sizes else {}
         base |= {"model": models} if models else {}
         return RunConfig.read(base | own | dict(self.settings))
+
+
+def _hours_in_words(price: float, most: float) -> str:
+    """A price, and the most it can become where training ends by itself before all epochs are used."""
+    return f" {price:.2g}" + (f" (at most {most:.2g})" if f"{most:.2g}" not in ("nan", f"{price:.2g}") else "")
 
 
 def _cells(
@@ -328,6 +343,7 @@ def _cells(
     for row in rows:
         spread = row.published_sd if math.isnan(row.half_width) else row.half_width
         why = row.why or ("" if row.verdict in _SAID else row.verdict)
+        why = "; ".join(filter(None, (why, _fewer(report, used[row.task], row.model))))
         cells.append(ReplicatedCell(
             row.table, row.task, row.model, row.metric, row.published, spread, row.published_runs, row.ours, row.spread,
             row.runs, row.low, row.high, row.margin, "not comparable" if why else row.agreement,
@@ -341,6 +357,14 @@ def _cells(
             words = _nothing(figure) or words or not_asked(suite, figure.task, size)
             left.append(LeftOut(figure.table, figure.task, figure.model, words))
     return cells, left
+
+
+def _fewer(report: Any, task: Task, model: str) -> str:
+    """Say when fewer seeds than published were trained on each fold, which the number of folds does not show."""
+    rule = task.cross_validation
+    wanted = rule.folds * len(rule.seeds) if rule and rule.seeds else 0
+    ran = sum(result.ok for result in report.results if (result.task, result.model) == (task.name, model))
+    return f"{ran} of the {wanted} runs on {rule.folds} folds" if rule and ran < wanted else ""
 
 
 def _nothing(figure: Published) -> str:
@@ -359,8 +383,8 @@ def not_asked(suite: Suite, task: str, size: str) -> str:
     if full is None or not suite.sizes or size == suite.sizes[0]:
         return ""
     data = data_used(full)
-    files = f"the {data}, by network or mirror" if data == "published files" else f"data: {data}"
-    return f"size {suite.sizes[0]} ({files})"
+    words = {"published files": "the published files, by network or mirror", "generator": "data of our generator"}
+    return f"size {suite.sizes[0]}: {words.get(data, data)}"
 
 
 _SAID = ("compatible", "differs", "too wide to say", "one seed has no interval")

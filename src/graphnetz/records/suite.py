@@ -214,6 +214,30 @@ class Suite:
             task = task.removesuffix(f"_{size}")
         return task
 
+    def epochs_needed(self, task: str, model: str) -> int:
+        """Return the epochs after which published runs had ended (column ``epochs`` of the table); 0: it does not say.
+
+        Parameters
+        ----------
+        task, model
+            A cell of this suite, at any size.
+
+        Returns
+        -------
+        int
+            The most, where several rows are of that task and model.
+
+        Examples
+        --------
+        >>> row = Published("10", "csl", "GIN", "acc", 0.99, more={"epochs": "65"})
+        >>> suite = Suite("mine", print, sizes=("published", "small"), published=lambda: [row])
+        >>> suite.epochs_needed("csl_small", "GIN")
+        65
+        """
+        rows = self.published() if self.published else ()
+        mine = [row.more.get("epochs") for row in rows if (row.task, row.model) == (self.full_name(task), model)]
+        return max((int(epochs) for epochs in mine if epochs), default=0)
+
     def _size(self, size: str | None) -> str:
         if size is not None and size not in self.sizes:
             raise unknown_name("size", size, self.sizes)

@@ -94,7 +94,7 @@ def _claims(made: Certificate) -> Section:
         f"on other data {_listed(other)}, which tells the direction only."
     )
     rows = tuple(
-        (item.claim.table, item.claim.says, item.outcome, _comparable(item), item.basis, item.why_not)
+        (item.claim.table, item.claim.says, item.outcome, _comparable(item), item.basis, _why_not(item))
         for item in made.claims
     )
     columns = ("Table", "Claim", "Here", "Comparable", "Basis", "Why not comparable")
@@ -104,6 +104,10 @@ def _claims(made: Certificate) -> Section:
         *made.notes,
     )
     return Section("claims", "Claims", verdict, words, (Table(columns, rows),))
+
+
+def _why_not(item: Judged) -> str:
+    return "" if item.outcome == "not run" else item.why_not
 
 
 def _comparable(item: Judged) -> str:

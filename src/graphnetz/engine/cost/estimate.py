@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import graphnetz.kernels as kernels
 from graphnetz._core.errors import UsageError
 from graphnetz._core.paths import refuse_links
+from graphnetz.datasets.suites import SUITES
 from graphnetz.engine.config import mirrored, resolve
 from graphnetz.engine.cost.footprint import refuse_too_large
 from graphnetz.engine.executors import Limits, LocalExecutor, default_workers, memory, results_of
@@ -24,14 +24,17 @@ from graphnetz.engine.store import Store
 from graphnetz.engine.store.schema import EmptyStoreError
 from graphnetz.engine.worker import Workbench
 from graphnetz.records import Cell, CellResult, RunConfig
+from graphnetz.records.suite import Suite
 
+Price = tuple[float, float, str, float]
+"""Seconds of a cell, megabytes, their origin, and seconds with all epochs."""
 PROBE_SECONDS = 60.0
 """How long a dry run may measure: it is asked for because nobody wants to wait yet."""
 
 
 @dataclass(frozen=True)
 class PairCost:
-    """One (task, model): how many cells are missing, and what one costs."""
+    """One (task, model): how many cells are missing, what one costs, and the most it can cost (all its epochs)."""
 
     task: str
     model: str
@@ -40,6 +43,7 @@ class PairCost:
     seconds: float
     megabytes: float
     measured: str
+    most: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,15 @@ class Estimate:
     @property
     def seconds(self) -> float:
         """Wall-clock seconds of what is missing; pairs whose probe failed count as nothing."""
-        return sum((p.cells - p.done) * p.seconds for p in self.pairs if p.seconds == p.seconds) / self.workers
+        return self._clocked(lambda pair: pair.seconds)
+
+    @property
+    def most(self) -> float:
+        """The same if every cell uses every epoch it may."""
+        return self._clocked(lambda pair: pair.most if pair.most == pair.most else pair.seconds)
+
+    def _clocked(self, price: Callable[[PairCost], float]) -> float:
+        return sum((p.cells - p.done) * price(p) for p in self.pairs if p.seconds == p.seconds) / self.workers
 
     @property
     def megabytes(self) -> float:
@@ -81,6 +93,7 @@ class Estimate:
             "cells": sum(p.cells for p in self.pairs),
             "missing": sum(p.cells - p.done for p in self.pairs),
             "seconds": round(self.seconds, 1),
+            "most_seconds": round(self.most, 1),
             "megabytes": round(self.megabytes, 1),
             "budget": round(self.budget, 1),
             "fits": self.megabytes <= self.budget,
@@ -91,27 +104,35 @@ class Estimate:
 
     def text(self) -> str:
         """A table and one sentence."""
-        lines = [f"{'task':32} {'model':18} {'cells':>6} {'done':>6} {'s/cell':>8} {'MB':>7}  from"]
+        lines = [f"{'task':32} {'model':18} {'cells':>6} {'done':>6} {'s/cell':>8} {'at most':>8} {'MB':>7}  from"]
         lines += [
-            f"{p.task[:32]:32} {p.model[:18]:18} {p.cells:6d} {p.done:6d} {p.seconds:8.2f} {p.megabytes:7.0f}  "
-            f"{p.measured}"
+            f"{p.task[:32]:32} {p.model[:18]:18} {p.cells:6d} {p.done:6d} "
+            f"{_filled(p.seconds, '8.2f')} {_filled(p.most, '8.2f')} {_filled(p.megabytes, '7.0f')}  {p.measured}"
             for p in self.pairs
         ]
         if self.folds:
             lines.append(f"Cross-validation: {'; '.join(self.folds)}.")
         missing = sum(p.cells - p.done for p in self.pairs)
         hands = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
-        lines.append(f"{missing} cells to train, about {clock(self.seconds)} on {hands}.")
+        most = f", at most {clock(self.most)}" if clock(self.most) != clock(self.seconds) else ""
+        lines.append(f"{missing} cells to train, about {clock(self.seconds)}{most} on {hands}.")
         bare = sum(p.seconds != p.seconds for p in self.pairs)
         if bare:
             lines.append(f"{bare} pairs have no price and count as nothing; the last column says why.")
         return "\n".join(lines)
 
 
+def _filled(value: float, form: str) -> str:
+    """A number at its width; blanks where there is none."""
+    return f"{value:{form}}" if value == value else " " * int(form.partition(".")[0])
+
+
 def estimate_plan(config: RunConfig) -> Estimate:
     """Plan without training, then price every (task, model) by recorded cells or by one epoch of one seed.
 
-    With seeds ``"auto"`` the whole budget is priced: what is saved depends on the scores.
+    An epoch is scaled to those that the suite's published runs needed, where the schedule ends training and the paper
+    says when, else to all that a cell may use; ``most`` is the price of all of them. With seeds ``"auto"`` the whole
+    budget is priced: what is saved depends on the scores.
     """
     with mirrored(config):
         return _estimated(config, *resolve(config).plan())
@@ -124,13 +145,15 @@ def _estimated(config: RunConfig, workbench: Workbench, plan: Plan) -> Estimate:
     for cell in plan.cells:
         groups.setdefault((cell.task, cell.model), []).append(cell)
     prices = {
-        pair: (seconds, peak / 1e6, "recorded cells") for pair, (_, seconds, peak) in recorded.items() if pair in groups
+        pair: (seconds, peak / 1e6, "recorded cells", math.nan)
+        for pair, (_, seconds, peak) in recorded.items()
+        if pair in groups
     }
     refuse_too_large(plan, workbench, workers=workers, limit=limit, done=done)  # before a probe would try it
     unknown = [cells[0] for pair, cells in groups.items() if pair not in prices]
     if unknown:
         kernels.load()  # compiling them is not the cost of a cell
-        prices |= probe(workbench, unknown)
+        prices |= probe(workbench, unknown, suite=SUITES[config.suite] if config.suite else None)
     pairs = []
     for (task, model), cells in groups.items():
         finished = sum(cell.key in done for cell in cells)
@@ -152,23 +175,21 @@ def recorded_cells(folder: Path, plan: Plan) -> tuple[set[str], dict[tuple[str, 
 
 
 def probe(
-    workbench: Workbench, cells: Sequence[Cell], seconds: float = PROBE_SECONDS
-) -> dict[tuple[str, str], tuple[float, float, str]]:
+    workbench: Workbench, cells: Sequence[Cell], seconds: float = PROBE_SECONDS, *, suite: Suite | None = None
+) -> dict[tuple[str, str], Price]:
     """Train one epoch of each cell, twice, in a supervised worker: what crashes there costs only its price.
 
-    The first time includes loading and splitting, the second is an epoch alone, which is scaled by the
-    epoch budget. Returns seconds, megabytes and their origin for each (task, model). After ``seconds`` no
-    further cell is started; what was not reached is priced like the other models of its task.
+    The first time includes loading and splitting, the second is an epoch alone, which is scaled by the epochs that
+    published runs of ``suite`` needed, or by all. Returns a price for each (task, model). Tasks share ``seconds``
+    evenly; what was not reached is priced like the other models of its task.
     """
-    cells = _tasks_in_turn(cells)
     first, second = ([_one_epoch(cell, turn) for cell in cells] for turn in (1, 2))
-    deadline = time.monotonic() + seconds
     results = results_of(
         LocalExecutor(workers=1), [cell for both in zip(first, second, strict=True) for cell in both], workbench,
-        limits=Limits(seconds=seconds), on_start=lambda _: time.monotonic() < deadline,
+        limits=Limits(seconds=seconds), on_start=_Share(seconds, len({cell.task for cell in cells})),
     )  # fmt: skip
     prices = {
-        (cell.task, cell.model): _price(cell, results[a.key], results[b.key], workbench.specs[cell.model].kind)
+        (cell.task, cell.model): _price(cell, results[a.key], results[b.key], workbench.specs[cell.model].kind, suite)
         for cell, a, b in zip(cells, first, second, strict=True)
         if a.key in results and b.key in results
     }
@@ -177,19 +198,27 @@ def probe(
     return {(cell.task, cell.model): prices.get((cell.task, cell.model), guesses[cell.task]) for cell in cells}
 
 
-def _tasks_in_turn(cells: Sequence[Cell]) -> list[Cell]:
-    """The first model of every task, then the second of every task, and so on."""
-    by_task: dict[str, list[Cell]] = {}
-    for cell in cells:
-        by_task.setdefault(cell.task, []).append(cell)
-    return [cell for turn in itertools.zip_longest(*by_task.values()) for cell in turn if cell is not None]
+class _Share:
+    """Grants probes: a worker stays with its task, so each task has its part of the time; what began is finished."""
+
+    def __init__(self, seconds: float, tasks: int) -> None:
+        self.start, self.each = time.monotonic(), seconds / tasks
+        self.begun: dict[str, int] = {}
+        self.granted: set[tuple[str, str]] = set()
+
+    def __call__(self, cell: Cell) -> bool:
+        place = self.begun.setdefault(cell.task, len(self.begun) + 1)
+        if time.monotonic() < self.start + self.each * place:
+            self.granted.add((cell.task, cell.model))
+        return (cell.task, cell.model) in self.granted
 
 
-def _like_the_others(prices: Sequence[tuple[float, float, str]]) -> tuple[float, float, str]:
+def _like_the_others(prices: Sequence[Price]) -> Price:
     known = [price for price in prices if price[0] == price[0]]
     if not known:
-        return math.nan, math.nan, "not probed in time"
-    return statistics.fmean(p[0] for p in known), max(p[1] for p in known), "not probed: other models of the task"
+        return math.nan, math.nan, "not probed in time", math.nan
+    expected, most = statistics.fmean(p[0] for p in known), statistics.fmean(p[3] for p in known)
+    return expected, max(p[1] for p in known), "not probed: other models of the task", most
 
 
 def _one_epoch(cell: Cell, turn: int) -> Cell:
@@ -197,10 +226,19 @@ def _one_epoch(cell: Cell, turn: int) -> Cell:
     return dataclasses.replace(cell, key=f"{cell.key}/{turn}", protocol=protocol)
 
 
-def _price(cell: Cell, first: CellResult, second: CellResult, kind: str) -> tuple[float, float, str]:
+def _price(cell: Cell, first: CellResult, second: CellResult, kind: str, suite: Suite | None) -> Price:
     if not second.ok:
-        return math.nan, math.nan, f"the probe ended as {second.status}: {second.error}"[:120]
-    epochs = 1 if kind == "predictor" else cell.protocol.epochs
-    seconds = max(first.seconds - second.seconds, 0.0) + second.seconds * epochs
+        return math.nan, math.nan, f"the probe ended as {second.status}: {second.error}"[:120], math.nan
+    most = 1 if kind == "predictor" else cell.protocol.epochs
+    epochs = min(needed_epochs(suite, cell) or most, most)
+    begun = max(first.seconds - second.seconds, 0.0)
     peaks = [result.peak_memory for result in (first, second) if not math.isnan(result.peak_memory)]
-    return seconds, max(peaks, default=math.nan) / 1e6, "one-epoch probe"
+    words = "one-epoch probe" + (f", {epochs} of {most} epochs as published" if epochs < most else "")
+    return (
+        begun + second.seconds * epochs, max(peaks, default=math.nan) / 1e6, words, begun + second.seconds * most
+    )  # fmt: skip
+
+
+def needed_epochs(suite: Suite | None, cell: Cell) -> int:
+    """Epochs that the published run of a cell needed until its schedule ended training; 0 where nobody says."""
+    return suite.epochs_needed(cell.task, cell.model) if suite and cell.protocol.schedule is not None else 0
