@@ -7,10 +7,11 @@ from typing import Any
 
 from graphnetz.records.section import Table
 
-SHOWN, GRAPH, BASELINE, CARRY, PLAN = (
+SHOWN, GRAPH, BASELINE, TUNING, CARRY, PLAN = (
     "Which differences are shown?",
     "Where is the graph not shown to be needed?",
     "Which baseline should nobody skip?",
+    "What does tuning change?",
     "How far do results carry?",
     "What did it take, and what would more take?",
 )
