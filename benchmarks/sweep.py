@@ -206,10 +206,11 @@ def bundle(folder: Path, *, tuned: bool) -> None:
 def cost_words(rows: Sequence[Sequence], what: str) -> str:
     """Clock and processor time of the rows of `bundle`, as far as these were measured."""
     measured = [row for row in rows if not isinstance(row[5], str)]
-    text = f"These {sum(row[3] for row in rows):,} {what} took {sum(row[4] for row in rows):.1f} hours by the clock, "
-    text += f"mostly beside other work; {sum(row[5] for row in measured):.1f} hours of processor time"
-    lacking = sum(row[3] for row in rows) - sum(row[3] for row in measured)
-    return f"{text}, in which {lacking:,} of them were not measured." if lacking else f"{text}."
+    runs, counted = (sum(row[3] for row in some) for some in (rows, measured))
+    text = f"These {runs:,} {what} took {sum(row[4] for row in rows):.1f} hours by the clock, mostly beside other work"
+    processor = f"{sum(row[5] for row in measured):.1f} hours of processor time"
+    whole = counted == runs
+    return f"{text}, and {processor}." if whole else f"{text}; {processor} were measured for {counted:,} of them."
 
 
 def gather(folder: Path) -> None:
