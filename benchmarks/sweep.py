@@ -172,7 +172,7 @@ def bundle(folder: Path, *, tuned: bool) -> None:
     into = FIELD / "tuned" if tuned else FIELD
     into.mkdir(parents=True, exist_ok=True)
     (FIELD / "more").mkdir(exist_ok=True)
-    cost = FIELD / "more" / ("cost_tuned.json" if tuned else "cost.json")
+    cost = FIELD / "more" / ("tuned_cost.json" if tuned else "cost.json")
     known = json.loads(cost.read_text(encoding="utf-8"))["findings"][0]["table"]["rows"] if cost.exists() else []
     rows = {row[0]: row for row in known}
     for path in sorted((folder / "tuned" if tuned else folder).glob("*/results.json")):
@@ -208,7 +208,7 @@ def cost_words(rows: Sequence[Sequence], what: str) -> str:
     measured = [row for row in rows if not isinstance(row[5], str)]
     runs, counted = (sum(row[3] for row in some) for some in (rows, measured))
     text = f"These {runs:,} {what} took {sum(row[4] for row in rows):.1f} hours by the clock, mostly beside other work"
-    processor = f"{sum(row[5] for row in measured):.1f} hours of processor time"
+    processor = f"{60 * sum(row[5] for row in measured):.0f} minutes of processor time"
     whole = counted == runs
     return f"{text}, and {processor}." if whole else f"{text}; {processor} were measured for {counted:,} of them."
 

@@ -53,10 +53,10 @@ def test_costs_are_added_up_and_what_was_not_measured_is_said(scripts):
     _, sweep = scripts
     rows = [["a", 1, 5, 1000, 1.24, 0.5], ["b", 2, 5, 200, 0.3, "not measured"]]
     assert sweep.cost_words(rows, "runs") == (
-        "These 1,200 runs took 1.5 hours by the clock, mostly beside other work; 0.5 hours of processor time were "
+        "These 1,200 runs took 1.5 hours by the clock, mostly beside other work; 30 minutes of processor time were "
         "measured for 1,000 of them."
     )
-    assert sweep.cost_words(rows[:1], "tuned runs").endswith("beside other work, and 0.5 hours of processor time.")
+    assert sweep.cost_words(rows[:1], "tuned runs").endswith("beside other work, and 30 minutes of processor time.")
 
 
 @pytest.mark.parametrize(

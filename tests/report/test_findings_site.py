@@ -15,8 +15,11 @@ from graphnetz.cli.app import run_app
 from graphnetz.engine.bundle import opened, submit
 from graphnetz.engine.run import run_benchmark
 from graphnetz.engine.verify import verify
+from graphnetz.records import Table
+from graphnetz.records.findings import PLAN, SHOWN, TUNING, Finding
 from graphnetz.records.kept import read_examples
 from graphnetz.report import BenchmarkReport, write
+from graphnetz.report.field import findings_pages
 from graphnetz.report.integrity import file_digest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,9 +125,6 @@ def test_every_sentence_of_the_first_page_leads_to_its_rows_and_they_to_their_ta
 
 def test_grey_is_for_what_is_not_shown_and_for_the_rest_of_two():
     """How far differences are shown has no grey part: other splits are no absence."""
-    from graphnetz.records import Table
-    from graphnetz.records.findings import Finding
-    from graphnetz.report.field import findings_pages
 
     def looks(*labels):
         found = Finding("f", "Q?", "Text 1.", Table(("A",), ((1,),)), tuple((label, 1) for label in labels))
@@ -141,6 +141,15 @@ def test_grey_is_for_what_is_not_shown_and_for_the_rest_of_two():
     assert looks("new examples", "this split", "not stated")[2] == "c7"
     four = looks("default and tuned", "default settings only", "tuned only", "the other way round")
     assert len(set(four) - {"c7"}) == 4
+
+
+def test_questions_are_read_in_their_order_whoever_answers_first_and_those_of_others_come_last():
+    asked = ["Mine?", PLAN, TUNING, SHOWN, PLAN, "Mine?", TUNING]
+    told = [Finding(f"f{i}", question, f"Text {i}.", Table(("A",), ((1,),))) for i, question in enumerate(asked)]
+    frame = pd.DataFrame({"task": ["t"], "model": ["m"], "seed": [0], "score": [0.5], "metric": ["test_acc"]})
+    files = findings_pages(BenchmarkReport.from_scores(frame), told, {})
+    order = [one["name"] for one in json.loads(files["findings.json"])]
+    assert order == ["f3", "f2", "f6", "f1", "f4", "f0", "f5"]
 
 
 def test_pages_of_an_earlier_site_in_the_folder_do_not_stay(runs, tmp_path):

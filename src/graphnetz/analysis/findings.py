@@ -1,7 +1,7 @@
 """What a field of many tasks shows, in sentences that count what was found task by task.
 
 Nothing new is tested here: every sentence counts comparisons, places, boards and losses of an `Analysis`, and carries
-the rows that it counts.
+the rows that it counts. Only mean gains of tuning have intervals of their own (`tuning_findings`).
 """
 
 from __future__ import annotations
