@@ -364,7 +364,8 @@ def tuning() -> Macros:
         "TunedRuleWorseAfter": whole(after.count("baseline")),
         "TunedRaised": of(sum(row[-1] == "raises" for row in gain), len(gain)),
         "TunedLowered": whole(sum(row[-1] == "lowers" for row in gain)),
-        "TunedGainLow": f"{min(row[3] for row in gain):+.3f}", "TunedGainHigh": f"{max(row[3] for row in gain):+.3f}",
+        "TunedGainLow": rf"\ensuremath{{{min(row[3] for row in gain):+.3f}}}",
+        "TunedGainHigh": rf"\ensuremath{{{max(row[3] for row in gain):+.3f}}}",
     }  # fmt: skip
 
 

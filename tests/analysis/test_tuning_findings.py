@@ -46,10 +46,21 @@ def told():
 def test_runs_settings_and_trainings_are_counted(told):
     assert told["tuning"].text == (
         "Tuned and default settings stand side by side in 48 runs of 2 models on 3 tasks: each run chose on validation "
-        "data among 3 settings (MLP: all of fewer), the default ones among them, 120 trainings in all."
+        "data among 3 settings (MLP has fewer), the default ones among them, 120 trainings in all."
     )
     assert sum(row[4] for row in told["tuning"].table.rows) == 3 * 8 * (3 + 2) == 120
     assert all(row[1] != "Majority" for row in told["tuning"].table.rows)
+
+
+def test_means_before_and_after_are_counted_without_a_test(told):
+    rows = {(row[0], row[1]): row[-1] for row in told["tuning-means"].table.rows}
+    assert len(rows) == 6  # Majority has nothing to tune
+    assert rows["turned", "GCN"] == pytest.approx(0.15)
+    assert told["tuning-means"].text == (
+        "After tuning the mean test score is better for 4 of 6 pairs of a task and a model, worse for 0 and the same for "
+        "2; from +0.000 (MLP on turned) to +0.150 (GCN on turned)."
+    )
+    assert dict(told["tuning-means"].tally) == {"better": 4, "the same": 2, "worse": 0}
 
 
 def test_differences_survive_fall_turn_or_come_anew(told):

@@ -35,6 +35,7 @@ def tuning_findings(field: Field) -> Iterator[Finding]:
     if not rows:
         return
     yield _searched(rows)
+    yield _means(field, rows)
     yield from _survived(field, rows)
     yield from _best(before, field)
     yield from _gains(field, rows)
@@ -50,12 +51,30 @@ def _searched(rows: list[Tuned]) -> Finding:
     text = f"Tuned and default settings stand side by side in {sum(row.cells for row in rows):,} runs of "
     text += f"{counted(len(models), 'model')} on {counted(len({row.task for row in rows}), 'task')}: each run chose on "
     text += f"validation data among {most} settings"
-    text += f" ({names(fewer)}: all of fewer)" if fewer else ""
+    text += f" ({names(fewer)} {'has' if len(fewer) == 1 else 'have'} fewer)" if fewer else ""
     text += f", the default ones among them, {trials:,} trainings in all."
     told = [(r.task, r.model, r.cells, r.trials, r.cells * r.trials, r.default, r.tuned, r.gain) for r in rows]
     columns = ("Task", "Model", "Runs", "Settings", "Trainings", "Default mean", "Tuned mean", "Tuned minus default")
     note = "Test metric of the task, means over runs; settings were chosen in every run by validation alone."
     return Finding("tuning", TUNING, text, Table(columns, tuple(told), note))
+
+
+def _means(field: Field, rows: list[Tuned]) -> Finding:
+    """Where the mean is better after tuning, and where it is worse; nothing is tested."""
+    table = field.analysis.scores
+    sign = {task: 1 if better else -1 for task, better in zip(table.tasks, table.greater_is_better, strict=True)}
+    told = sorted(
+        ((r.task, r.model, r.default, r.tuned, sign[r.task] * r.gain) for r in rows), key=lambda row: -row[-1]
+    )
+    up, down = (sum(side * row[-1] > 0 for row in told) for side in (1, -1))
+    first, last = told[0], told[-1]
+    text = f"After tuning the mean test score is better for {up} of {len(told)} pairs of a task and a model, worse for "
+    text += f"{down} and the same for {len(told) - up - down}; from {last[-1]:+.3f} ({last[1]} on {last[0]}) to "
+    text += f"{first[-1]:+.3f} ({first[1]} on {first[0]})."
+    columns = ("Task", "Model", "Default mean", "Tuned mean", "Better by")
+    tally = (("better", up), ("the same", len(told) - up - down), ("worse", down))
+    note = "Test metric of the task, means over runs; nothing is tested here."
+    return Finding("tuning-means", TUNING, text, Table(columns, tuple(told), note), tally)
 
 
 def _survived(field: Field, rows: list[Tuned]) -> Iterator[Finding]:
