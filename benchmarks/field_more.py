@@ -57,6 +57,7 @@ def tuned() -> dict[str, Any]:
     from contextlib import ExitStack
 
     from graphnetz.analysis.findings import findings
+    from graphnetz.cli.field import generated
     from graphnetz.engine.bundle import opened
     from graphnetz.report import BenchmarkReport
     from graphnetz.report.compare_runs import merge_reports
@@ -66,7 +67,9 @@ def tuned() -> dict[str, Any]:
         folders = [stack.enter_context(opened(path))[0] for path in paths]
         reports = [BenchmarkReport.from_json(folder / "results.json") for folder in folders]
         merged = merge_reports(reports, names=[path.stem for path in paths])
-        told = [found.as_dict() for found in findings(merged.analysis) if found.question == TUNING]
+        made = generated(merged.scores.tasks)
+        every = findings(merged.analysis, generated=made)
+        told = [found.as_dict() for found in every if found.question == TUNING]
     tables: dict[str, list[list[Any]]] = {}
     for path, report in zip(paths, reports, strict=True):
         rows: dict[str, list[list[Any]]] = {}

@@ -34,7 +34,7 @@ def tuning_findings(field: Field) -> Iterator[Finding]:
     rows = [row for row in found.rows if row.trials > 1 and row.task in field.grouped]
     if not rows:
         return
-    yield _searched(rows)
+    yield _searched(field, rows)
     yield _means(field, rows)
     yield from _survived(field, rows)
     yield from _best(before, field)
@@ -42,14 +42,14 @@ def tuning_findings(field: Field) -> Iterator[Finding]:
     yield from _against(before, field)
 
 
-def _searched(rows: list[Tuned]) -> Finding:
+def _searched(field: Field, rows: list[Tuned]) -> Finding:
     """What was tried."""
     trials = sum(row.cells * row.trials for row in rows)
     models = {row.model for row in rows}
     most = max(row.trials for row in rows)
     fewer = sorted({row.model for row in rows if row.trials < most})
     text = f"Tuned and default settings stand side by side in {sum(row.cells for row in rows):,} runs of "
-    text += f"{counted(len(models), 'model')} on {counted(len({row.task for row in rows}), 'task')}: each run chose on "
+    text += f"{counted(len(models), 'model')} on {field.tasks({row.task for row in rows})}: each run chose on "
     text += f"validation data among {most} settings"
     text += f" ({names(fewer)} {'has' if len(fewer) == 1 else 'have'} fewer)" if fewer else ""
     text += f", the default ones among them, {trials:,} trainings in all."
@@ -143,7 +143,8 @@ def _gains(field: Field, rows: list[Tuned]) -> Iterator[Finding]:
     top = told[0]
     text += f"; largest mean gain: {top[0]}, {top[3]:+.3f} ({top[4]:.3f} to {top[5]:.3f}) over {top[2]} graphs."
     columns = ("Model", "Tasks", "Graphs", "Mean gain", "Low", "High", "Tuning")
-    note = "Tasks whose metric is a share of 1; tasks on one graph averaged first. Intervals hold together."
+    note = "Tasks whose metric is a share of 1; tasks on one graph averaged first. "
+    note += f"Models tuned on at least {FEW_GRAPHS} graphs; t intervals that hold together."
     tally = (("raised", len(raised)), ("not shown", len(told) - len(raised) - len(lowered)), ("lowered", len(lowered)))
     yield Finding("tuning-gain", TUNING, text, Table(columns, tuple(told), note), tally)
 
