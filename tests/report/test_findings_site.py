@@ -315,6 +315,14 @@ def test_what_is_said_of_tuning_is_what_the_tuned_bundles_hold(field):
 
 
 @stored
+def test_what_is_said_of_recommendations_is_what_the_stored_runs_show():
+    """Bundles that change may put somebody above the method that was named."""
+    kept = json.loads((FIELD / "more" / "recommended.json").read_text(encoding="utf-8"))
+    again = json.loads(json.dumps(field_more().agreement(kept["tasks"])))
+    assert again == kept["findings"], "python benchmarks/field_more.py recommended ROOT"
+
+
+@stored
 def test_every_stored_bundle_was_verified_as_it_is():
     """The note beside a bundle is of these bytes, and of cells that were trained again."""
     bundles = sorted(FIELD.rglob("*.zip"))
