@@ -1,8 +1,9 @@
-"""What the page of the field shows beside its cells: published tables, and what would be recommended.
+"""What the page of the field shows beside its cells: published tables, tuning, and what would be recommended.
 
 ``python benchmarks/field_more.py published`` counts `results/published_places.json` (`published_places.py`);
-``python benchmarks/field_more.py recommended ROOT`` asks `graphnetz select` about the graph of every task of the stored
-bundles that has one, with the bank that ships, and reads datasets below ROOT; nothing is trained. Each writes a file of
+``... recommended ROOT`` asks `graphnetz select` about the graph of every task of the stored bundles that has one, with
+the bank that ships, and reads datasets below ROOT; ``... tuned`` says what tuning changed in the bundles of
+``results/field/tuned/``, with every run of them, default and tuned, by task. Nothing is trained. Each writes a file of
 ``results/field/more/``, which ``make site`` hands to ``graphnetz leaderboard --findings --more``.
 """
 
@@ -14,8 +15,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from graphnetz.analysis.findings import share
-from graphnetz.records.findings import CARRY
+from graphnetz._core.plain import jsonable
+from graphnetz.analysis.field import share
+from graphnetz.records.findings import CARRY, TUNING
 
 RESULTS = Path(__file__).resolve().parent / "results"
 FIELD = RESULTS / "field"
@@ -48,6 +50,50 @@ def published() -> dict[str, Any]:
     second = first | {"name": "published-first", "text": text}
     second["tally"] = [["one clear first", alone], ["several may be first", len(entries) - alone]]
     return {"findings": [first, second], "tasks": {}}
+
+
+def tuned() -> dict[str, Any]:
+    """Findings of the tuned bundles, and all of their runs in tables of tasks."""
+    from contextlib import ExitStack
+
+    from graphnetz.analysis.findings import findings
+    from graphnetz.cli.field import generated
+    from graphnetz.engine.bundle import opened
+    from graphnetz.report import BenchmarkReport
+    from graphnetz.report.compare_runs import merge_reports
+
+    paths = sorted((FIELD / "tuned").glob("*.zip"))
+    with ExitStack() as stack:
+        folders = [stack.enter_context(opened(path))[0] for path in paths]
+        reports = [BenchmarkReport.from_json(folder / "results.json") for folder in folders]
+        merged = merge_reports(reports, names=[path.stem for path in paths])
+        made = generated(merged.scores.tasks)
+        every = findings(merged.analysis, generated=made)
+        told = [found.as_dict() for found in every if found.question == TUNING]
+    tables: dict[str, list[list[Any]]] = {}
+    for path, report in zip(paths, reports, strict=True):
+        rows: dict[str, list[list[Any]]] = {}
+        for cell in report.results:
+            if cell.ok and len(cell.trace) > 1:
+                rows.setdefault(cell.task, []).append(tuned_row(cell))
+        for task, mine in rows.items():
+            columns = ["Model", "Seed", "Default", "Tuned", "Settings tried", "Chosen by validation"]
+            caption = f"Test metric of every run, from the bundle tuned/{path.name}."
+            table = {"columns": columns, "rows": mine, "caption": caption}
+            tables[task] = [["Default and tuned settings, run by run", table]]
+    return {"findings": told, "tasks": tables}
+
+
+def tuned_row(cell: Any) -> list[Any]:
+    """One run: its test metric with default and with chosen settings, and which were chosen."""
+    key = f"val_{cell.metric.removeprefix('test_')}"
+    tried = [row for row in cell.trace if isinstance(row.get(key), int | float)]
+    default = next(row for row in cell.trace if row.get("default") is True)[cell.metric]
+    best = (max if cell.greater_is_better else min)(tried, key=lambda row: row[key])  # the first of equal ones
+    left_out = {key, cell.metric, "default", "error"}
+    chosen = {name.removeprefix("model."): value for name, value in best.items() if name not in left_out}
+    words = ", ".join(f"{name} {value}" for name, value in chosen.items()) or "the default ones"
+    return [cell.model, cell.seed, round(default, 6), round(cell.value, 6), len(cell.trace), words]
 
 
 def tasks_of_bundles() -> dict[str, str]:
@@ -124,8 +170,9 @@ def _shortlist(found: Any) -> dict[str, Any]:
 
 def main() -> None:
     MORE.mkdir(parents=True, exist_ok=True)
-    made = published() if sys.argv[1:2] == ["published"] else recommended(sys.argv[2])
-    text = json.dumps(made, ensure_ascii=False, indent=None, separators=(",", ":"))
+    ways = {"published": published, "tuned": tuned, "recommended": lambda: recommended(sys.argv[2])}
+    made = ways[sys.argv[1]]()
+    text = json.dumps(jsonable(made), ensure_ascii=False, indent=None, separators=(",", ":"))
     # One task or finding on a line.
     text = text.replace('},{"name":', '},\n{"name":').replace(']]}]],"', ']]}]],\n"').replace('"}]],"', '"}]],\n"')
     (MORE / f"{sys.argv[1]}.json").write_text(text + "\n", encoding="utf-8")

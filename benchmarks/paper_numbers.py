@@ -342,6 +342,33 @@ def graph_needed() -> Macros:
     return {"SweepBaselineFirst": of(sum(found.values()), len(tasks)), "SweepBaselines": listed or "none"}
 
 
+def tuning() -> Macros:
+    """What the findings over the tuned bundles count."""
+    found = {one["name"]: one for one in stored("field/more/tuned.json")["findings"]}
+    columns, rows_ = found["tuning"]["table"]["columns"], found["tuning"]["table"]["rows"]
+    run, tried, all_of = (columns.index(name) for name in ("Runs", "Settings", "Trainings"))
+    kept = dict(found["tuning-differences"]["tally"])
+    other = dict(found["tuning-best"]["tally"])
+    rule = found["tuning-rule"]["table"]["rows"]
+    gain = found["tuning-gain"]["table"]["rows"]
+    before, after = ([row[i] for row in rule] for i in (3, 6))
+    return {
+        "TunedTasks": whole(len({row[0] for row in rows_})), "TunedModels": whole(len({row[1] for row in rows_})),
+        "TunedSettings": whole(max(row[tried] for row in rows_)), "TunedRuns": whole(sum(row[run] for row in rows_)),
+        "TunedTrainings": whole(sum(row[all_of] for row in rows_)),
+        "TunedKept": of(kept["default and tuned"], sum(kept.values()) - kept["tuned only"]),
+        "TunedTurned": whole(kept["the other way round"]), "TunedNew": whole(kept["tuned only"]),
+        "TunedOther": of(other["another is best"], sum(other.values())),
+        "TunedRuleTasks": whole(len(rule)), "TunedRuleBefore": whole(before.count("network")),
+        "TunedRuleAfter": whole(after.count("network")), "TunedRuleWorseBefore": whole(before.count("baseline")),
+        "TunedRuleWorseAfter": whole(after.count("baseline")),
+        "TunedRaised": of(sum(row[-1] == "raises" for row in gain), len(gain)),
+        "TunedLowered": whole(sum(row[-1] == "lowers" for row in gain)),
+        "TunedGainLow": rf"\ensuremath{{{min(row[3] for row in gain):+.3f}}}",
+        "TunedGainHigh": rf"\ensuremath{{{max(row[3] for row in gain):+.3f}}}",
+    }  # fmt: skip
+
+
 def glemos() -> Macros:
     with (RESULTS / "selection_glemos.csv").open(encoding="utf-8") as stream:
         lines = list(csv.DictReader(stream))
@@ -350,7 +377,7 @@ def glemos() -> Macros:
 
 PARTS: tuple[Callable[[], Macros], ...] = (
     settings, calibration, decisions, advice, selection, speed, large, cells, reliability, rings, replication, field,
-    glemos,
+    tuning, glemos,
 )  # fmt: skip
 
 

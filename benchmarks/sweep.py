@@ -3,12 +3,14 @@
 ``run DIR`` trains the field in parts, one run folder each, the cheapest first, until ``--minutes`` are over: the suite
 ``default``, the suite ``algorithmic`` by task type, and what else the suite ``reachable`` holds, by task type and cost.
 Called again it goes on where it stopped, and with more ``--seeds`` it adds those; ``--only`` and ``--task`` choose.
+``run DIR --tuned`` trains a fixed list of cheap tasks with a search inside every cell instead, the same number of
+settings for every model (those of ``graphnetz run --search default``), the default settings first among them.
 ``bundle DIR`` packs every finished part into ``results/field/`` (predictions of a sample of cells where all would be
-large), which ``make site`` reads. ``gather DIR`` reads bundles or run folders and adds their scores to
-``results/sweep.json``; the folders of ``graphnetz replicate graphnetz`` can be gathered too, whose cells are trained
-under the protocol of the paper. ``read`` adds the stored scores of ``decide_sooner.py``, draws the critical-difference
-diagram of all tasks and says how the critical difference falls with their number, and what nine rows of the
-cross-category experiment say.
+large), which ``make site`` reads; with ``--tuned`` the tuned ones, into ``results/field/tuned/``. ``gather DIR`` reads
+bundles or run folders and adds their scores to ``results/sweep.json``; the folders of ``graphnetz replicate graphnetz``
+can be gathered too, whose cells are trained under the protocol of the paper. ``read`` adds the stored scores of
+``decide_sooner.py``, draws the critical-difference diagram of all tasks and says how the critical difference falls with
+their number, and what nine rows of the cross-category experiment say.
 Data come from generators, from wheels and from the folder or address in ``GRAPHNETZ_MIRROR``.
 """
 
@@ -42,6 +44,17 @@ PREDICTIONS = 200_000
 SPENT = "spent.jsonl"
 PART = 8
 """Tasks of a part: enough that its report costs less than its cells, few enough to be finished."""
+TRIALS = 6
+"""Settings that a search tries in every cell, the default ones among them; two baselines have five in all."""
+TUNED = (
+    ("florentine_families", "davis_southern_women", "karate_club_link_pred", "les_miserables", "terrorists_911"),
+    ("karate_club", "cornell", "texas", "polbooks_node_cls", "airports_brazil"),
+    ("trader_trust",),
+    ("algo_cycle",),
+    ("wisconsin", "breast_cancer_knn", "sbm_communities"),
+    ("london_transport", "polbooks", "sp_high_school_friendship"),
+)
+"""Tasks that are tuned, by part: cheap ones of each type, chosen before any was tuned; of edge tasks the cheapest."""
 
 
 def work(task) -> float:
@@ -59,6 +72,8 @@ class Part:
     suite: str
     tasks: tuple[str, ...] | None
     work: float
+    trials: int | None = None
+    """Settings tried inside every cell; None trains the default ones."""
 
 
 def parts() -> list[Part]:
@@ -82,14 +97,23 @@ def parts() -> list[Part]:
     return sorted(out, key=lambda part: part.work)
 
 
-def chosen_parts(most: float, only: Sequence[str], tasks: Sequence[str]) -> Iterator[Part]:
+def chosen_parts(every: Iterable[Part], most: float, only: Sequence[str], tasks: Sequence[str]) -> Iterator[Part]:
     """Parts by cost and name, cut down to the given tasks where there are any."""
-    for part in parts():
+    for part in every:
         if part.work > most or not any(fnmatch(part.name, pattern) for pattern in only):
             continue
         mine = tuple(task for task in part.tasks or () if task in tasks)
         if mine or not tasks:
             yield replace(part, tasks=mine or part.tasks)
+
+
+def tuned_parts() -> Iterator[Part]:
+    """The tasks of `TUNED`, in folders of their own."""
+    from graphnetz.datasets import find_task
+
+    for i, names in enumerate(TUNED, 1):
+        suite = "algorithmic" if names[0].startswith("algo_") else "reachable"
+        yield Part(f"tuned/{i}-{find_task(names[0]).task_type}", suite, names, 0.0, TRIALS)
 
 
 def run(folder: Path, *, minutes: float, seeds: int, workers: int | None, wanted: Iterable[Part]) -> None:
@@ -109,6 +133,7 @@ def run(folder: Path, *, minutes: float, seeds: int, workers: int | None, wanted
         started, before = time.monotonic(), processor_seconds()
         options = {"suite": part.suite, "seeds": seeds, "workers": workers, "model": MODELS}
         options |= {"task": list(part.tasks)} if part.tasks else {}
+        options |= {"search": "default", "trials": part.trials} if part.trials else {}
         try:
             run_benchmark(**options, out=str(folder / part.name), root=str(folder / "data"), verbose=False)
         except GraphnetzError as error:
@@ -137,17 +162,21 @@ def finished(folder: Path, seeds: int, tasks: Sequence[str] | None) -> bool:
     return len(raw["seeds"]) >= seeds and set(tasks or ()) <= {task["name"] for task in raw["tasks"]}
 
 
-def bundle(folder: Path) -> None:
-    """Pack every finished part, and write what all of them took."""
+def bundle(folder: Path, *, tuned: bool) -> None:
+    """Pack every finished part, and write what all of them took; parts that are stored already keep their row."""
     from graphnetz.engine.bundle import submit
     from graphnetz.engine.store import Store
-    from graphnetz.records.findings import PLAN
+    from graphnetz.records.findings import PLAN, TUNING
     from graphnetz.report import BenchmarkReport
 
-    FIELD.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for path in sorted(folder.glob("*/results.json")):
-        made = submit(path.parent, out=FIELD / f"{path.parent.name}.zip", predictions=PREDICTIONS)
+    into = FIELD / "tuned" if tuned else FIELD
+    into.mkdir(parents=True, exist_ok=True)
+    (FIELD / "more").mkdir(exist_ok=True)
+    cost = FIELD / "more" / ("tuned_cost.json" if tuned else "cost.json")
+    known = json.loads(cost.read_text(encoding="utf-8"))["findings"][0]["table"]["rows"] if cost.exists() else []
+    rows = {row[0]: row for row in known}
+    for path in sorted((folder / "tuned" if tuned else folder).glob("*/results.json")):
+        made = submit(path.parent, out=into / f"{path.parent.name}.zip", predictions=PREDICTIONS)
         report = BenchmarkReport.from_json(path)
         shown = {(cell.task, cell.model, cell.seed) for cell in report.results}
         with Store.open(path.parent, readonly=True) as store:
@@ -155,22 +184,33 @@ def bundle(folder: Path) -> None:
         clock = sum(cell.seconds for cell in cells if math.isfinite(cell.seconds))
         spent = (path.parent / SPENT).read_text(encoding="utf-8").splitlines() if (path.parent / SPENT).exists() else []
         processor = sum(json.loads(line)["processor_seconds"] for line in spent)
-        rows.append([
+        rows[made.stem] = [
             made.stem, len(report.task_info), len(report.seeds), len(cells), round(clock / 3600, 3),
             round(processor / 3600, 3) if spent else "not measured",
-        ])  # fmt: skip
+        ]  # fmt: skip
         print(f"{made.name}: {made.stat().st_size / 1e6:.2f} MB")
-    hours, runs = sum(row[4] for row in rows), sum(row[3] for row in rows)
+    told = [rows[path.stem] for path in sorted(into.glob("*.zip")) if path.stem in rows]
     table = {
-        "columns": ["Part", "Tasks", "Seeds", "Runs", "Hours by the clock", "Processor hours"], "rows": rows,
+        "columns": ["Part", "Tasks", "Seeds", "Runs", "Hours by the clock", "Processor hours"], "rows": told,
         "caption": "Clock time of every run, added up; two ran at a time, mostly at the lowest priority beside other "
         "work, which lengthens it. Processor time of whole sittings, start-up and reports included.",
     }  # fmt: skip
-    text = f"These {runs:,} runs took {hours:.1f} hours of one core by the clock, mostly beside other work."
-    cost = {"name": "hours", "question": PLAN, "text": text, "table": table, "tally": [], "claims": []}
-    (FIELD / "more").mkdir(exist_ok=True)
-    body = json.dumps({"findings": [cost], "tasks": {}}, indent=None)
-    (FIELD / "more" / "cost.json").write_text(body + "\n", encoding="utf-8")
+    text = cost_words(told, "tuned runs, with all settings that were tried," if tuned else "runs")
+    finding = {
+        "name": "tuned-hours" if tuned else "hours", "question": TUNING if tuned else PLAN, "text": text,
+        "table": table, "tally": [], "claims": [],
+    }  # fmt: skip
+    cost.write_text(json.dumps({"findings": [finding], "tasks": {}}, indent=None) + "\n", encoding="utf-8")
+
+
+def cost_words(rows: Sequence[Sequence], what: str) -> str:
+    """Clock and processor time of the rows of `bundle`, as far as these were measured."""
+    measured = [row for row in rows if not isinstance(row[5], str)]
+    runs, counted = (sum(row[3] for row in some) for some in (rows, measured))
+    text = f"These {runs:,} {what} took {sum(row[4] for row in rows):.1f} hours by the clock, mostly beside other work"
+    processor = f"{60 * sum(row[5] for row in measured):.0f} minutes of processor time"
+    whole = counted == runs
+    return f"{text}, and {processor}." if whole else f"{text}; {processor} were measured for {counted:,} of them."
 
 
 def gather(folder: Path) -> None:
@@ -369,12 +409,13 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="+", default=["*"], help="parts by name, with wildcards")
     parser.add_argument("--task", nargs="+", default=[], help="only these tasks of them")
+    parser.add_argument("--tuned", action="store_true", help="the fixed list of tasks with a search inside every cell")
     given = parser.parse_args()
     if given.command == "run":
-        wanted = chosen_parts(given.most, given.only, given.task)
+        wanted = chosen_parts(tuned_parts() if given.tuned else parts(), given.most, given.only, given.task)
         run(given.folder, minutes=given.minutes, seeds=given.seeds, workers=given.workers, wanted=wanted)
     elif given.command == "bundle":
-        bundle(given.folder)
+        bundle(given.folder, tuned=given.tuned)
     elif given.command == "gather":
         gather(given.folder)
     else:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphnetz.analysis.findings import TYPES, WITHOUT_EDGES, findings, share
+from graphnetz.analysis.field import share
+from graphnetz.analysis.findings import TYPES, WITHOUT_EDGES, findings
 from graphnetz.records.analysis import CLAIMS
 from graphnetz.report import BenchmarkReport, TaskInfo
 
@@ -60,7 +61,9 @@ def test_differences_are_those_of_the_pairwise_table(report, told):
 def test_where_edges_help_and_harm_is_told_from_the_best_of_both_sides(told):
     found = told["graph-node_cls"]
     assert by_task(found, "Shown") == {"helps": "the graph helps", "harms": "edges do harm", "same": "not shown"}
-    assert "on 2 of 3 tasks (same and harms) the best network is not shown to be better" in found.text
+    assert (
+        "Node classification, 3 tasks: on 2 (same and harms) the best network is not shown to be better" in found.text
+    )
     assert "(harms)" in found.text
     assert by_task(found, "First")["harms"] == "GCN"  # the better network stands for its side
     assert by_task(found, "First is better by")["harms"] == pytest.approx(-0.4, abs=0.02)
@@ -106,6 +109,44 @@ def test_every_number_of_a_sentence_is_a_count_or_stands_in_its_rows(told):
 def test_claims_are_known_kinds_and_names_are_unique(report, told):
     assert all(kind in CLAIMS for found in told.values() for kind in found.claims)
     assert len(told) == len(findings(report.analysis))
+
+
+def test_sentences_about_all_tasks_return_without_generated_data(report):
+    """The same makers on fewer tasks; types and runs say how many tasks have generated data."""
+    told = {found.name: found for found in findings(report.analysis, generated=["same", "links", "elsewhere"])}
+    plain = {found.name: found for found in findings(report.analysis)}
+    real = {name for name in told if name.endswith("-real")}
+    assert real == {"differences-real", "best-real", "rules-real", "best-rule-real"}
+    assert set(told) - real == set(plain)
+    assert told["differences-real"].text == (
+        "Without generated data: 12 of 12 comparisons of two models on one task show a difference (100 %)."
+    )
+    assert told["best-real"].text.startswith("Without generated data: on 2 of 2 tasks one model is shown")
+    assert told["rules-real"].text.startswith("Without generated data: on ")
+    for name in real:
+        assert {row[0] for row in told[name].table.rows} <= {"helps", "harms", *BASELINES}
+    order = [found.name for found in findings(report.analysis, generated=["same", "links"])]
+    assert all(order[order.index(name) - 1] == name.removesuffix("-real") for name in real)
+    assert "of 4 tasks (2 of generated data) with" in told["runs"].text
+    assert told["graph-node_cls"].text.startswith("Node classification, 3 tasks (1 of generated data): on 2 (")
+    # what is counted over all tasks stays what it was
+    assert [told[name].table for name in plain] == [found.table for found in plain.values()]
+
+
+def test_nothing_is_said_twice_where_all_or_no_data_were_generated(report):
+    for names in ((), ("elsewhere",), tuple(TRUTH)):
+        assert not [found for found in findings(report.analysis, generated=names) if found.name.endswith("-real")]
+
+
+def test_tasks_that_are_tested_on_few_examples_are_counted(report):
+    info = {
+        task: TaskInfo("test_acc", task_type="node_cls", n_test=n)
+        for task, n in zip(TRUTH, (99, 100, 5, 0), strict=True)
+    }
+    made = BenchmarkReport.from_results(report.results, tasks=info, models=report.models, seeds=report.seeds)
+    (found,) = [found for found in findings(made.analysis) if found.name == "small"]
+    assert found.text.startswith("On 2 of 3 tasks a run is tested on fewer than 100 nodes")
+    assert [row[0] for row in found.table.rows if row[-1] == "yes"] == ["helps", "same"]
 
 
 def test_one_task_or_one_model_has_no_findings_that_compare():

@@ -141,7 +141,8 @@ def test_survival_is_what_two_reports_say():
 
 def test_without_a_search_nothing_is_said():
     report = run_benchmark(models=["GCN", "MLP"], tasks=task(), **RUN)
-    assert tuning(report.analysis, None) is None
+    assert tuning(report.analysis) is None
+    assert report.analysis.untuned is None
     assert tuning_section(report.analysis.tuning) is None
 
 

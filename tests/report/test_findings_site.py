@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
@@ -13,8 +15,12 @@ from graphnetz.cli.app import run_app
 from graphnetz.engine.bundle import opened, submit
 from graphnetz.engine.run import run_benchmark
 from graphnetz.engine.verify import verify
+from graphnetz.records import Table
+from graphnetz.records.findings import PLAN, SHOWN, TUNING, Finding
 from graphnetz.records.kept import read_examples
 from graphnetz.report import BenchmarkReport, write
+from graphnetz.report.field import findings_pages
+from graphnetz.report.integrity import file_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ["GCN", "GraphSAGE", "MLP", "Majority", "AdamicAdar"]
@@ -115,6 +121,35 @@ def test_every_sentence_of_the_first_page_leads_to_its_rows_and_they_to_their_ta
     # the words below a bar repeat what the sentence counts; no other words stand among the findings
     assert len(page.items) == len(sentences) + sum(len(one["tally"]) > 1 and sum(b for _, b in one["tally"]) > 0
                                                    for one in told)  # fmt: skip
+
+
+def test_grey_is_for_what_is_not_shown_and_for_the_rest_of_two():
+    """How far differences are shown has no grey part: other splits are no absence."""
+
+    def looks(*labels):
+        found = Finding("f", "Q?", "Text 1.", Table(("A",), ((1,),)), tuple((label, 1) for label in labels))
+        report = BenchmarkReport.from_scores(
+            pd.DataFrame({"task": ["t"], "model": ["m"], "seed": [0], "score": [0.5], "metric": ["test_acc"]})
+        )
+        page = findings_pages(report, [found], {})["index.html"]
+        shown = {label: look for look, label in re.findall(r'<i class="(c\d)"></i>([^<]*?) 1<', page)}
+        assert re.findall(r'<rect class="(c\d)"', page) == [shown[label] for label in labels]
+        return [shown[label] for label in labels]
+
+    assert "c7" not in looks("new examples", "other splits", "this split")
+    assert looks("GCN", "neither", "GAT")[1] == looks("shown", "not shown")[1] == looks("yes", "no")[1] == "c7"
+    assert looks("new examples", "this split", "not stated")[2] == "c7"
+    four = looks("default and tuned", "default settings only", "tuned only", "the other way round")
+    assert len(set(four) - {"c7"}) == 4
+
+
+def test_questions_are_read_in_their_order_whoever_answers_first_and_those_of_others_come_last():
+    asked = ["Mine?", PLAN, TUNING, SHOWN, PLAN, "Mine?", TUNING]
+    told = [Finding(f"f{i}", question, f"Text {i}.", Table(("A",), ((1,),))) for i, question in enumerate(asked)]
+    frame = pd.DataFrame({"task": ["t"], "model": ["m"], "seed": [0], "score": [0.5], "metric": ["test_acc"]})
+    files = findings_pages(BenchmarkReport.from_scores(frame), told, {})
+    order = [one["name"] for one in json.loads(files["findings.json"])]
+    assert order == ["f3", "f2", "f6", "f1", "f4", "f0", "f5"]
 
 
 def test_pages_of_an_earlier_site_in_the_folder_do_not_stay(runs, tmp_path):
@@ -249,3 +284,50 @@ def test_links_of_the_page_of_the_field_resolve_and_the_documentation_says_what_
     assert len(told) >= 20
     text = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
     assert script.written(text, told) == text, "write it again: make site && python scripts/findings_page.py"
+
+
+def field_more():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import field_more
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+    return field_more
+
+
+@stored
+def test_what_is_said_of_tuning_is_what_the_tuned_bundles_hold(field):
+    """Every stored sentence and row comes from the bundles; each run of a row stands on the page of its task."""
+    from graphnetz._core.plain import jsonable
+
+    kept = json.loads((FIELD / "more" / "tuned.json").read_text(encoding="utf-8"))
+    assert json.loads(json.dumps(jsonable(field_more().tuned()))) == kept, "python benchmarks/field_more.py tuned"
+    rows = {
+        row[0] for found in kept["findings"] for row in found["table"]["rows"] if found["table"]["columns"][0] == "Task"
+    }
+    assert rows == set(kept["tasks"])
+    for task, ((title, table),) in kept["tasks"].items():
+        (page,) = (field / "tasks").glob(f"*-{task}.html")
+        text = page.read_text(encoding="utf-8")
+        assert title in text
+        assert f"tuned/{table['caption'].rpartition('tuned/')[2].rstrip('.')}" in text
+        assert len({(row[0], row[1]) for row in table["rows"]}) == len(table["rows"]) > 20
+
+
+@stored
+def test_what_is_said_of_recommendations_is_what_the_stored_runs_show():
+    """Bundles that change may put somebody above the method that was named."""
+    kept = json.loads((FIELD / "more" / "recommended.json").read_text(encoding="utf-8"))
+    again = json.loads(json.dumps(field_more().agreement(kept["tasks"])))
+    assert again == kept["findings"], "python benchmarks/field_more.py recommended ROOT"
+
+
+@stored
+def test_every_stored_bundle_was_verified_as_it_is():
+    """The note beside a bundle is of these bytes, and of cells that were trained again."""
+    bundles = sorted(FIELD.rglob("*.zip"))
+    assert any(path.parent.name == "tuned" for path in bundles)
+    for path in bundles:
+        note = json.loads(path.with_name(f"{path.name}.verified.json").read_text(encoding="utf-8"))
+        assert note["sha256"] == file_digest(path)
+        assert note["retrained"] > 0

@@ -447,7 +447,14 @@ class Analysis:
     @cached_property
     def tuning(self) -> Tuning | None:
         """What a search inside the cells changed, and which differences survive it; None without a search."""
-        return tuning.tuning(self, analyse)
+        return tuning.tuning(self)
+
+    @cached_property
+    def untuned(self) -> Analysis | None:
+        """The same cells with default settings where a search chose others; None where these were not kept."""
+        table = tuning.default_table(self.scores, self.facts.cells)
+        facts = Facts(self.facts.tasks, rule=self.facts.rule, baselines=self.facts.baselines)
+        return None if table is None else analyse(table, self.options, facts=facts)
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:

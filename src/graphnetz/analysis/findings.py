@@ -1,25 +1,24 @@
 """What a field of many tasks shows, in sentences that count what was found task by task.
 
 Nothing new is tested here: every sentence counts comparisons, places, boards and losses of an `Analysis`, and carries
-the rows that it counts.
+the rows that it counts. Only mean gains of tuning have intervals of their own (`tuning_findings`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from graphnetz._core.grouping import grouped
 from graphnetz._core.text import counted, names
+from graphnetz.analysis.field import REACHED, ROW, ROW_WORDS, Field, answered, kinds_of, row_of, share
 from graphnetz.analysis.headline import FEW_SEEDS
-from graphnetz.analysis.verdicts import kind_of
+from graphnetz.analysis.tuning_findings import tuning_findings
 from graphnetz.records import Table
-from graphnetz.records.analysis import Comparison, Place
 from graphnetz.records.findings import BASELINE, CARRY, GRAPH, PLAN, SHOWN, Finding
 
 if TYPE_CHECKING:
@@ -37,16 +36,22 @@ TYPES = {
 }  # fmt: skip
 """Task types in words; the same as their labels, which cannot be read without torch."""
 
-REACHED = {"source": "new examples", "dataset": "other splits", "split": "this split", "unknown": "not stated"}
+FEW_EXAMPLES = 100
+"""Test examples below which one of them is more than a point of accuracy."""
+
+AGAIN = ("differences", "best", "rules", "best-rule")
+"""Findings that are made again from the tasks whose data were not generated."""
 
 
-def findings(analysis: Analysis) -> tuple[Finding, ...]:
+def findings(analysis: Analysis, *, generated: Collection[str] = ()) -> tuple[Finding, ...]:
     """Return what the tasks of an analysis say together.
 
     Parameters
     ----------
     analysis
         Of one run or of many that were merged.
+    generated
+        Tasks whose data were generated; the sentences that speak of all tasks are followed by those of the others.
 
     Returns
     -------
@@ -59,115 +64,27 @@ def findings(analysis: Analysis) -> tuple[Finding, ...]:
     >>> print(findings(example_report().analysis)[0].text)
     5 of 6 comparisons of two models on one task show a difference (83 %).
     """
-    field = _Field(analysis)
-    return tuple(found for make in _MAKERS for found in make(field))
+    made = frozenset(generated) & set(analysis.scores.tasks)
+    told = [found for make in _MAKERS for found in make(Field(analysis, made))]
+    if made:
+        real = Field(analysis, made, without=True)
+        others = {found.name: found for make in (_shown, _alone, _rules) for found in make(real)}
+        told = [one for found in told for one in (found, *_again(found, others))]
+    return tuple(told)
 
 
-def share(part: int, whole: int) -> str:
-    """Return a share for a sentence; whole per cent, and no more certainty than it has.
-
-    Examples
-    --------
-    >>> share(1, 3), share(999, 1000), share(1, 1000)
-    ('33 %', 'over 99 %', 'below 1 %')
-    """
-    percent = 100 * part / whole
-    if 0 < percent < 1 or 99 < percent < 100:
-        return "below 1 %" if percent < 1 else "over 99 %"
-    return f"{percent:.0f} %"
-
-
-@dataclass(frozen=True, eq=False)
-class _Field:
-    """An analysis, and what several findings look up in it."""
-
-    analysis: Analysis
-
-    @cached_property
-    def comparisons(self) -> list[Comparison]:
-        """Comparisons of enough seeds: of fewer hardly anything can be shown, which says nothing about models."""
-        return [pair for pair in self.analysis.comparisons if pair.n >= FEW_SEEDS]
-
-    @cached_property
-    def grouped(self) -> dict[str, list[Comparison]]:
-        return grouped(self.comparisons, lambda pair: pair.task)
-
-    @cached_property
-    def pairs(self) -> dict[tuple[str, str, str], Comparison]:
-        both = ((pair, (pair.a, pair.b)) for pair in self.comparisons)
-        return {(p.task, *two): p for p, (a, b) in both for two in ((a, b), (b, a))}
-
-    @cached_property
-    def places(self) -> dict[str, list[Place]]:
-        """Places of the models of every task, best mean first; of those that are compared with another one at all."""
-        there = {(p.task, model) for p in self.comparisons for model in (p.a, p.b)}
-        return grouped((p for p in self.analysis.places if (p.task, p.model) in there), lambda place: place.task)
-
-    @cached_property
-    def ordered(self) -> dict[str, list[str]]:
-        """Models of every task, best mean first."""
-        return {task: [place.model for place in places] for task, places in self.places.items()}
-
-    @cached_property
-    def first(self) -> dict[str, list[str]]:
-        """Models of every task to which no other is shown to be superior."""
-        return {task: [place.model for place in places if place.first == 1] for task, places in self.places.items()}
-
-    @cached_property
-    def networks(self) -> tuple[str, ...]:
-        rules = set(self.analysis.facts.baselines)
-        return tuple(model for model in self.analysis.scores.models if model not in rules)
-
-    def kind(self, task: str) -> str:
-        return self.analysis.facts.tasks[task].task_type
-
-    def versus(self, left: Sequence[str], right: Sequence[str], tasks: Iterable[str]) -> Iterator[Comparison]:
-        """Compare the best mean of ``left`` with that of ``right``, the models in that order, task by task.
-
-        Which is best is picked from the scores that are compared; Holm's family of the task holds every pair that may
-        be picked.
-        """
-        for task in tasks:
-            ours = [model for model in self.ordered.get(task, ()) if model in left]
-            theirs = [model for model in self.ordered.get(task, ()) if model in right]
-            if ours and theirs and (pair := self.pairs.get((task, ours[0], theirs[0]))) is not None:
-                yield pair
-
-
-def _sides(pair: Comparison, first: str) -> tuple[float, float, float]:
-    """How much better ``first`` is, whatever the direction of the metric, with the interval of all pairs."""
-    sign = (1 if pair.a == first else -1) * (1 if pair.greater_is_better else -1)
-    low, high = sorted((sign * pair.sim_low, sign * pair.sim_high))
-    return sign * pair.mean_diff, low, high
-
-
-def _row(pair: Comparison, first: str, answers: tuple[str, str, str]) -> tuple[object, ...]:
-    """One comparison as a row; ``answers`` are for: first better, second better, not shown."""
-    gain, low, high = _sides(pair, first)
-    answer = answers[2] if not pair.different else answers[0] if pair.better == first else answers[1]
-    return pair.task, first, pair.other(first), gain, low, high, pair.p_words, answer, REACHED.get(pair.reach, "")
-
-
-_ROW = ("Task", "First", "Second", "First is better by", "Low", "High", "Adjusted p", "Shown", "Reach")
-_ROW_WORDS = (
-    "Differences are in units of the task's metric, positive where the first is better; intervals hold together for "
-    "all comparisons of the task."
-)
-_ANSWER = _ROW.index("Shown")
-
-
-def _kinds(pairs: Iterable[Comparison]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(kind_of(pair) for pair in pairs if pair.different))
-
-
-def _answers(rows: Sequence[tuple[object, ...]], answer: str) -> list[str]:
-    return [str(row[0]) for row in rows if row[_ANSWER] == answer]
+def _again(found: Finding, others: dict[str, Finding]) -> Iterator[Finding]:
+    """The same sentence about the tasks whose data were not generated."""
+    if found.name in AGAIN and found.name in others:
+        other = others[found.name]
+        text = other.text if other.text[:2] != "On" else f"on{other.text[2:]}"
+        yield replace(other, name=f"{found.name}-real", text=f"Without generated data: {text}")
 
 
 # Which differences are shown?
 
 
-def _shown(field: _Field) -> Iterator[Finding]:
+def _shown(field: Field) -> Iterator[Finding]:
     pairs = field.comparisons
     if not pairs:
         return
@@ -180,7 +97,7 @@ def _shown(field: _Field) -> Iterator[Finding]:
     columns = ("Task", "Type", "Comparisons", "Shown", "Not shown")
     yield Finding(
         "differences", SHOWN, f"{text}({share(shown, len(pairs))}).", Table(columns, tuple(rows)),
-        (("shown", shown), ("not shown", len(pairs) - shown)), _kinds(pairs),
+        (("shown", shown), ("not shown", len(pairs) - shown)), kinds_of(pairs),
     )  # fmt: skip
     reached = Counter(pair.reach for pair in pairs if pair.different)
     if shown:
@@ -189,10 +106,10 @@ def _shown(field: _Field) -> Iterator[Finding]:
         rows = [(task, *(count[key] for key in REACHED)) for task, count in by_task]
         text = f"How far the {shown:,} differences are shown: {names(parts)}."
         tally = tuple((words, reached[key]) for key, words in REACHED.items() if reached[key])
-        yield Finding("reach", SHOWN, text, Table(("Task", *REACHED.values()), tuple(rows)), tally, _kinds(pairs))
+        yield Finding("reach", SHOWN, text, Table(("Task", *REACHED.values()), tuple(rows)), tally, kinds_of(pairs))
 
 
-def _alone(field: _Field) -> Iterator[Finding]:
+def _alone(field: Field) -> Iterator[Finding]:
     tasks = {task: models for task, models in field.ordered.items() if len(models) > 1}
     if not tasks:
         return
@@ -207,11 +124,11 @@ def _alone(field: _Field) -> Iterator[Finding]:
     columns = ("Task", "Type", "Best mean", "Models", "May be best", "Which")
     yield Finding(
         "best", SHOWN, text, Table(columns, tuple(rows)),
-        (("one is best", alone), ("several may be", len(rows) - alone)), _kinds(field.comparisons),
+        (("one is best", alone), ("several may be", len(rows) - alone)), kinds_of(field.comparisons),
     )  # fmt: skip
 
 
-def _networks(field: _Field) -> Iterator[Finding]:
+def _networks(field: Field) -> Iterator[Finding]:
     """Every two networks over all tasks that both ran on."""
     ranked = [row.model for board in field.analysis.boards[:1] for row in board.rows if row.model in field.networks]
     for a, b in combinations(ranked[:MOST_NETWORKS], 2):
@@ -223,13 +140,13 @@ def _networks(field: _Field) -> Iterator[Finding]:
         open_ = len(pairs) - won[a] - won[b]
         text = f"{first} is shown to be better than {second} on {won[first]} of {len(pairs)} tasks, {second} than "
         text += f"{first} on {won[second]}; on {open_} no difference is shown."
-        rows = [_row(pair, first, (first, second, "neither")) for pair in pairs]
+        rows = [row_of(pair, first, (first, second, "neither")) for pair in pairs]
         tally = ((first, won[first]), ("neither", open_), (second, won[second]))
         name = f"networks-{first}-{second}"
-        yield Finding(name, SHOWN, text, Table(_ROW, tuple(rows), _ROW_WORDS), tally, _kinds(pairs))
+        yield Finding(name, SHOWN, text, Table(ROW, tuple(rows), ROW_WORDS), tally, kinds_of(pairs))
 
 
-def _leaders(field: _Field) -> Iterator[Finding]:
+def _leaders(field: Field) -> Iterator[Finding]:
     """Who may be first on other tasks of a type."""
     for board in field.analysis.boards:
         if board.kind != "type" or board.reason or board.tasks < 2:
@@ -237,7 +154,8 @@ def _leaders(field: _Field) -> Iterator[Finding]:
         first = [row.model for row in board.rows if row.low == 1]
         what = TYPES.get(board.name, board.name)
         best = min(board.rows, key=lambda row: row.rank)
-        text = f"{what.capitalize()}, {board.tasks} tasks: "
+        tasks = [task for task in field.analysis.scores.tasks if field.kind(task) == board.name]
+        text = f"{what.capitalize()}, {field.tasks(tasks)}: "
         if len(first) == 1:
             text += f"{first[0]} is shown to be first alone of {len(board.rows)} models on tasks like these."
         else:
@@ -251,7 +169,7 @@ def _leaders(field: _Field) -> Iterator[Finding]:
 # Where is the graph not shown to be needed?
 
 
-def _graph(field: _Field) -> Iterator[Finding]:
+def _graph(field: Field) -> Iterator[Finding]:
     answers = ("the graph helps", "edges do harm", "not shown")
     every = {task: field.kind(task) for task in field.ordered}
     for kind in dict.fromkeys(every.values()):
@@ -261,26 +179,26 @@ def _graph(field: _Field) -> Iterator[Finding]:
         pairs = list(field.versus(field.networks, WITHOUT_EDGES, tasks))
         if len(pairs) < 2:  # one task is no field: its own page says it
             continue
-        rows = [_row(pair, pair.a if pair.a in field.networks else pair.b, answers) for pair in pairs]
-        helps, harm, open_ = (_answers(rows, answer) for answer in answers)
+        rows = [row_of(pair, pair.a if pair.a in field.networks else pair.b, answers) for pair in pairs]
+        helps, harm, open_ = (answered(rows, answer) for answer in answers)
         without = [*open_, *harm]
         which = f" ({names(without, most=8)})" if without else ""
-        text = (
-            f"{TYPES.get(kind, kind).capitalize()}: on {len(without)} of {counted(len(rows), 'task')}{which} the best "
+        text = f"{TYPES.get(kind, kind).capitalize()}, {field.tasks([pair.task for pair in pairs])}: "
+        text += (
+            f"on {len(without)}{which} the best network is not shown to be better than the best model that sees no edge"
         )
-        text += "network is not shown to be better than the best model that sees no edge"
         if harm:
             text += f"; on {len(harm)} of them that model is shown to be better ({names(harm, most=8)})"
         tally = (("networks better", len(helps)), ("not shown", len(open_)), ("without edges better", len(harm)))
         yield Finding(
-            f"graph-{kind}", GRAPH, f"{text}.", Table(_ROW, tuple(rows), _ROW_WORDS), tally, _kinds(pairs)
+            f"graph-{kind}", GRAPH, f"{text}.", Table(ROW, tuple(rows), ROW_WORDS), tally, kinds_of(pairs)
         )  # fmt: skip
 
 
 # Which baseline should nobody skip?
 
 
-def _rules(field: _Field) -> Iterator[Finding]:
+def _rules(field: Field) -> Iterator[Finding]:
     rules = [model for model in field.analysis.scores.models if model in set(field.analysis.facts.baselines)]
     stood = {}
     for rule in rules:
@@ -293,41 +211,41 @@ def _rules(field: _Field) -> Iterator[Finding]:
     best, (count, there) = order[0], stood[order[0]]
     columns = ("Baseline", "Tasks", "Nothing shown better", "Share")
     rows = [(rule, len(stood[rule][1]), stood[rule][0], stood[rule][0] / len(stood[rule][1])) for rule in order]
-    text = f"{best}: on {count} of {counted(len(there), 'task')} no model is shown to be better, which can be said of "
-    text += "no other baseline as often."
-    kinds = _kinds(field.comparisons)
+    text = f"On {count} of {counted(len(there), 'task')} no model is shown to be better than {best}, which can be said "
+    text += "of no other baseline as often."
+    kinds = kinds_of(field.comparisons)
     yield Finding("rules", BASELINE, text, Table(columns, tuple(rows)), (), kinds)
     pairs = list(field.versus(field.networks, rules, field.ordered))
     answers = ("network", "baseline", "neither")
-    found = [_row(pair, pair.a if pair.a in field.networks else pair.b, answers) for pair in pairs]
-    wins, simple, open_ = (len(_answers(found, answer)) for answer in answers)
+    found = [row_of(pair, pair.a if pair.a in field.networks else pair.b, answers) for pair in pairs]
+    wins, simple, open_ = (len(answered(found, answer)) for answer in answers)
     text = f"On {simple + open_} of {counted(len(found), 'task')} the best network is not shown to be better than the "
     text += f"best baseline; on {simple} of them the baseline is shown to be better."
     tally = (("networks better", wins), ("not shown", open_), ("baseline better", simple))
-    yield Finding("best-rule", BASELINE, text, Table(_ROW, tuple(found), _ROW_WORDS), tally, _kinds(pairs))
+    yield Finding("best-rule", BASELINE, text, Table(ROW, tuple(found), ROW_WORDS), tally, kinds_of(pairs))
     for rule in order:
         yield from _rule(field, rule, *stood[rule])
 
 
-def _rule(field: _Field, rule: str, unbeaten: int, tasks: Sequence[str]) -> Iterator[Finding]:
+def _rule(field: Field, rule: str, unbeaten: int, tasks: Sequence[str]) -> Iterator[Finding]:
     pairs = list(field.versus((rule,), field.networks, tasks))
     if len(pairs) < 2:
         return
     answers = (rule, "network", "neither")
-    rows = [_row(pair, rule, answers) for pair in pairs]
-    better, worse, open_ = (len(_answers(rows, answer)) for answer in answers)
+    rows = [row_of(pair, rule, answers) for pair in pairs]
+    better, worse, open_ = (len(answered(rows, answer)) for answer in answers)
     text = f"{rule} against the best network of each of {counted(len(rows), 'task')}: better on {better}, worse on "
     text += f"{worse}, not told apart on {open_}; on {unbeaten} no model at all is shown to be better."
     rows = [(*row, "yes" if rule in field.first[str(row[0])] else "no") for row in rows]
     tally = ((f"{rule} better", better), ("not shown", open_), ("network better", worse))
-    table = Table((*_ROW, "Nothing shown better"), tuple(rows), _ROW_WORDS)
-    yield Finding(f"rule-{rule}", BASELINE, text, table, tally, _kinds(pairs))
+    table = Table((*ROW, "Nothing shown better"), tuple(rows), ROW_WORDS)
+    yield Finding(f"rule-{rule}", BASELINE, text, table, tally, kinds_of(pairs))
 
 
 # How far do results carry?
 
 
-def _shifts(field: _Field) -> Iterator[Finding]:
+def _shifts(field: Field) -> Iterator[Finding]:
     rows = []
     for mine in grouped(field.analysis.shifts, lambda shift: shift.task).values():
         ours = [s for s in mine if s.model in field.networks]
@@ -351,7 +269,7 @@ def _shifts(field: _Field) -> Iterator[Finding]:
 # What did it take?
 
 
-def _resolution(field: _Field) -> Iterator[Finding]:
+def _resolution(field: Field) -> Iterator[Finding]:
     rows = []
     for plan in field.analysis.design:  # of pairs with few seeds there is none in field.pairs
         pair = field.pairs.get((plan.task, plan.a, plan.b))
@@ -369,7 +287,22 @@ def _resolution(field: _Field) -> Iterator[Finding]:
     yield Finding("resolution", PLAN, text, Table(columns, tuple(rows), note), tally, ("power",))
 
 
-def _cost(field: _Field) -> Iterator[Finding]:
+def _small(field: Field) -> Iterator[Finding]:
+    """How many tasks are tested on few examples."""
+    tested = ((task, field.kind(task), info.n_test) for task, info in field.analysis.facts.tasks.items() if info.n_test)
+    rows = [(*row, "yes" if row[2] < FEW_EXAMPLES else "no") for row in tested]
+    if not (small := sum(row[-1] == "yes" for row in rows)):
+        return
+    text = (
+        f"On {small} of {counted(len(rows), 'task')} a run is tested on fewer than {FEW_EXAMPLES} nodes, edges, pairs "
+    )
+    text += "or graphs: one of them more or less moves an accuracy by more than a point."
+    columns = ("Task", "Type", "Tested in one run", f"Fewer than {FEW_EXAMPLES}")
+    tally = ((f"fewer than {FEW_EXAMPLES}", small), ("more", len(rows) - small))
+    yield Finding("small", PLAN, text, Table(columns, tuple(rows)), tally)
+
+
+def _cost(field: Field) -> Iterator[Finding]:
     rows = []
     for task, mine in grouped(field.analysis.facts.cells, lambda cell: cell.task).items():
         spent = sum(cell.seconds for cell in mine if math.isfinite(cell.seconds))
@@ -379,7 +312,8 @@ def _cost(field: _Field) -> Iterator[Finding]:
         return
     runs, failed, hours = (sum(float(row[i]) for row in rows) for i in (3, 4, 5))
     low, high = min(row[2] for row in rows), max(row[2] for row in rows)
-    text = f"{counted(int(runs), 'run')} of {counted(len(rows), 'task')} with {f'{low} to ' if low < high else ''}"
+    text = f"{counted(int(runs), 'run')} of {field.tasks([str(row[0]) for row in rows])} with "
+    text += f"{low} to " if low < high else ""
     text += f"{counted(high, 'seed')} each stand behind this page; {int(failed):,} failed"
     few = [row[0] for row in rows if int(row[2]) < FEW_SEEDS]
     text += f"; they took {hours / 3600:.1f} hours by the clock, added up" if hours else ""
@@ -394,6 +328,6 @@ def _cost(field: _Field) -> Iterator[Finding]:
     yield Finding("runs", PLAN, text, table, (), ("failures",) if failed else ())
 
 
-_MAKERS: Sequence[Callable[[_Field], Iterator[Finding]]] = (
-    _shown, _alone, _networks, _leaders, _graph, _rules, _shifts, _resolution, _cost,
+_MAKERS: Sequence[Callable[[Field], Iterator[Finding]]] = (
+    _shown, _alone, _networks, _leaders, _graph, _rules, tuning_findings, _shifts, _resolution, _small, _cost,
 )  # fmt: skip

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphnetz._core.text import counted, names, shorten
 from graphnetz.records import CellResult, ScoreTable
-from graphnetz.records.analysis import Comparison, Facts, Verdict
+from graphnetz.records.analysis import Comparison, Verdict
 from graphnetz.records.tuning import Survival, Tuned, Tuning
 from graphnetz.stats.tuning import expected_best
 
@@ -19,16 +19,8 @@ if TYPE_CHECKING:
     from graphnetz.analysis.analysis import Analysis
 
 
-def tuning(found: Analysis, analyse: Callable[..., Analysis]) -> Tuning | None:
-    """Return what the searches inside the cells of an analysis changed; None where there were none.
-
-    Parameters
-    ----------
-    found
-        The analysis of the tuned scores.
-    analyse
-        Makes an analysis of the scores with default settings, by the same tests.
-    """
+def tuning(found: Analysis) -> Tuning | None:
+    """Return what the searches inside the cells of an analysis changed; None where there were none."""
     searched = [cell for cell in found.facts.cells if cell.ok and _trials(cell)]
     if not searched:
         return None
@@ -36,15 +28,15 @@ def tuning(found: Analysis, analyse: Callable[..., Analysis]) -> Tuning | None:
     for cell in searched:
         groups.setdefault((cell.task, cell.model), []).append(cell)
     rows = tuple(_tuned(cells) for cells in groups.values())
-    table = default_table(found.scores, searched)
-    if table is None:
-        return Tuning(rows)
-    before = analyse(table, found.options, facts=Facts(found.facts.tasks, rule=found.facts.rule))
-    return Tuning(rows, tuple(_survival(before.comparisons, found.comparisons)))
+    before = found.untuned
+    return Tuning(rows) if before is None else Tuning(rows, tuple(_survival(before.comparisons, found.comparisons)))
 
 
 def default_table(scores: ScoreTable, cells: Iterable[CellResult]) -> ScoreTable | None:
-    """Return the scores with those of default settings in place of tuned ones; None where a cell did not keep them."""
+    """Return the scores with default settings in place of tuned ones; None without any, or where one was not kept."""
+    cells = [cell for cell in cells if cell.ok and _trials(cell)]
+    if not cells:
+        return None
     values = np.array(scores.values)
     place = tuple({name: i for i, name in enumerate(held)} for held in (scores.tasks, scores.models, scores.seeds))
     for cell in cells:

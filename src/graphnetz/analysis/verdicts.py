@@ -257,7 +257,7 @@ def _baselines(table: ScoreTable, t: int, pairs: Sequence[Comparison], baselines
     if any(all(pair.beats(model) for pair in _between(pairs, model, there)) for model in rivals):
         return ""
     whom = names(there) if len(there) == 1 else f"all of {names(there)}"
-    return f"No model is shown to beat {whom}: a benefit over these simple rules is not shown here."
+    return f"No model is shown to beat {whom}: a benefit over these baselines is not shown here."
 
 
 def _between(pairs: Sequence[Comparison], model: str, others: Sequence[str]) -> list[Comparison]:

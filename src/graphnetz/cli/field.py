@@ -38,6 +38,21 @@ def fitness_notes(tasks: Sequence[str]) -> tuple[list[Finding], Notes]:
     return ([] if found is None else [found]), notes
 
 
+def generated(tasks: Sequence[str]) -> frozenset[str]:
+    """Return those of these tasks whose data the catalogue knows to be generated."""
+    from graphnetz.datasets import find_task
+
+    out = set()
+    for name in tasks:
+        try:
+            card = find_task(name).card
+        except UnknownNameError:
+            continue
+        if card is not None and card.simulated:
+            out.add(name)
+    return frozenset(out)
+
+
 def read_more(path: Path, tasks: Sequence[str]) -> tuple[list[Finding], Notes]:
     """Read further findings, and tables of tasks, from a JSON file: ``{"findings": [...], "tasks": {task: [...]}}``."""
     from graphnetz.records.findings import Finding

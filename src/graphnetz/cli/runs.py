@@ -311,10 +311,10 @@ def leaderboard(
 def _findings(merged: BenchmarkReport, more: list[Path]) -> tuple[list[Finding], Notes]:
     """Sentences over all tasks, from cells, from what is known of the datasets and from files; and tables of tasks."""
     from graphnetz.analysis.findings import findings
-    from graphnetz.cli.field import fitness_notes, read_more
+    from graphnetz.cli.field import fitness_notes, generated, read_more
 
     tasks = merged.scores.tasks
-    told = list(findings(merged.analysis))
+    told = list(findings(merged.analysis, generated=generated(tasks)))
     notes: Notes = {}
     for found, tables in (fitness_notes(tasks), *(read_more(path, tasks) for path in more)):
         told += found

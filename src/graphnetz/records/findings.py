@@ -7,14 +7,15 @@ from typing import Any
 
 from graphnetz.records.section import Table
 
-SHOWN, GRAPH, BASELINE, CARRY, PLAN = (
+QUESTIONS = SHOWN, GRAPH, BASELINE, TUNING, CARRY, PLAN = (
     "Which differences are shown?",
     "Where is the graph not shown to be needed?",
     "Which baseline should nobody skip?",
+    "What does tuning change?",
     "How far do results carry?",
     "What did it take, and what would more take?",
 )
-"""What is asked of a field; findings of one question stand together."""
+"""What is asked of a field, in the order in which it is read; findings of one question stand together."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from graphnetz._core.grouping import grouped
 from graphnetz._core.paths import slug
 from graphnetz._core.plain import jsonable
 from graphnetz.records.analysis import CLAIMS
-from graphnetz.records.findings import Finding
+from graphnetz.records.findings import QUESTIONS, Finding
 from graphnetz.report.page import render_template
 from graphnetz.report.pagedata import title_of
 from graphnetz.report.tables import csv_text
@@ -43,8 +43,10 @@ def findings_pages(report: BenchmarkReport, findings: Sequence[Finding], pages: 
     dict of str
         Name of a file and its content: the first page, a page and a table per finding, and all of it as JSON.
     """
+    asked = {question: i for i, question in enumerate(QUESTIONS)}  # those of others come last
+    findings = sorted(findings, key=lambda found: asked.get(found.question, len(asked)))
     questions = grouped(findings, lambda found: found.question)
-    findings = [found for asked in questions.values() for found in asked]  # in the order in which they are read
+    findings = [found for of in questions.values() for found in of]  # in the order in which they are read
     places = evidence_pages(findings)
     title = title_of(report)
     out = {

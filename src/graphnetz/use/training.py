@@ -103,7 +103,7 @@ def train_model(
     }
     say(
         f"Comparing {len(chosen)} network{'s'[: len(chosen) != 1]}"
-        + (f" and {len(rules)} simple rules" if rules else "")
+        + (f" and {len(rules)} baselines" if rules else "")
         + f" on {seeds} split{'s'[: seeds != 1]} of {found.name}; validation chooses."
     )
     if probe is None:
