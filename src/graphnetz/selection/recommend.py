@@ -21,7 +21,7 @@ from graphnetz.selection.folders import SAMPLES, FolderCounts
 from graphnetz.selection.forecast import Familiarity, distances, expected_cost, familiarity, forecast, ranked
 from graphnetz.selection.metafeatures import feature_names, meta_features
 from graphnetz.selection.published import PublishedBank
-from graphnetz.selection.real import Basis, advice_for
+from graphnetz.selection.real import LEAST_EDGES, Basis, advice_for
 from graphnetz.selection.sampled import check_how, described
 from graphnetz.selection.selectors.base import Selector
 from graphnetz.selection.selectors.kernel import KernelSelector
@@ -374,6 +374,8 @@ def _recommended(
     nodes: int | None = None, edges: int | None = None,
 ) -> Recommendation:  # fmt: skip
     """The recommendation for a graph in memory; costs are those of ``nodes`` and ``edges`` if given."""
+    if task_type == "link_pred" and one.num_edges == one.num_nodes * (one.num_nodes - 1) // 2:
+        raise UsageError(f"Every pair of the {one.num_nodes} nodes has an edge: there is no link left to predict.")
     held = bank if bank is not None else PerformanceBank.load()
     records = held.matrix(task_type)
     if len(records.graphs) < 5 or len(records.configurations) < 2:
@@ -388,6 +390,9 @@ def _recommended(
     if basis is None:  # structure is looked at where landmarks do not decide
         new, seen = described(one, held.feature_set if isinstance(held, PublishedBank) else _usual(one), orbits)
         basis = _from_all(records, new, selector or KernelSelector(trees=0), level)
+        if task_type == "link_pred" and one.num_edges < LEAST_EDGES:
+            few = f"It has {one.num_edges} edges, too few to learn from and to test on: the order says little."
+            seen = (*seen, few)
     columns = [records.configurations.index(item) for item in basis.configurations]
     size, new_size = (
         (records.size, 1.0)
