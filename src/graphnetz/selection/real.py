@@ -279,8 +279,8 @@ class Doubt:
 
     Of distance, size, lead and disagreement, only the last went with more regret in both tasks. Far from every known
     graph it says nothing: there all views fall back to the same mean, and no less than the mean regret is expected.
-    A distance is warned of where regret was larger beyond it by more than a standard error, else only when it is well
-    above any that was tried.
+    Either counts where regret was larger with it by more than a standard error; else disagreement is not looked at, and
+    distance is warned of only well above any that was tried.
     """
 
     centre: float
@@ -295,13 +295,11 @@ class Doubt:
         regret = np.nanmax(known.P, axis=1) - known.P[np.arange(len(first)), first]
         apart = disagreement(views.left_out, first)
         slope = max(float(np.cov(apart, regret, bias=True)[0, 1] / max(apart.var(), 1e-12)), 0.0)
-        limit = (
-            float(np.quantile(apart, _AGREED)) if slope > 0 else np.inf
-        )  # where it tells nothing, it warns of nothing
-        away = views.left_out_distance
+        limit, away = float(np.quantile(apart, _AGREED)), views.left_out_distance
         far = float(np.quantile(away, _NEAR))
-        beyond = regret[away >= far]
-        if beyond.mean() - regret.mean() <= regret.std() / np.sqrt(len(beyond)):
+        if slope == 0 or not _more(regret, apart > limit):
+            slope, limit = 0.0, np.inf
+        if not _more(regret, away > far):
             far = _BEYOND * float(away.max())
         return cls(float(apart.mean()), slope, float(regret.mean()), limit, far)
 
@@ -309,6 +307,12 @@ class Doubt:
         """Expected regret of the first choice."""
         found = self.mean + self.slope * (apart - self.centre)
         return max(found, self.mean if distance > self.far else 0.0)
+
+
+def _more(regret: FloatArray, chosen: npt.NDArray[np.bool_]) -> bool:
+    """Whether the chosen graphs have more regret than all, by more than the standard error of as many."""
+    few = regret[chosen]
+    return bool(len(few)) and bool(few.mean() - regret.mean() > regret.std() / np.sqrt(len(few)))
 
 
 def disagreement(each: FloatArray, first: npt.NDArray[np.int64]) -> FloatArray:
