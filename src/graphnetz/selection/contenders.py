@@ -101,16 +101,20 @@ def narrow(features: Any, rng: np.random.Generator) -> FloatArray | None:
     if features is None:
         return None
     if features.shape[1] > _WIDEST:
-        from sklearn.utils.extmath import randomized_svd
-
-        left, size, _ = randomized_svd(
-            sp.csr_matrix(features, dtype=np.float64), _WIDEST, n_iter=3, random_state=int(rng.integers(2**31))
-        )
+        left, size = _factors(sp.csr_matrix(features, dtype=np.float64), _WIDEST, rng)
         x = np.asarray(left * size)
     else:
         x = np.asarray(features.todense() if hasattr(features, "todense") else features, dtype=np.float64)
     length = float(np.sqrt((x * x).sum(axis=1).mean()))
     return np.asarray(x * (np.sqrt(_WIDTH) / length if length > 0 else 1.0))
+
+
+def _factors(matrix: Any, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Leading left singular vectors and values, randomised."""
+    from sklearn.utils.extmath import randomized_svd
+
+    left, strength, _ = randomized_svd(matrix, size, n_iter=3, random_state=int(rng.integers(2**31)))
+    return np.asarray(left), np.asarray(strength)
 
 
 def non_edges(adjacency: Any, count: int, rng: np.random.Generator) -> Pairs:
@@ -122,7 +126,7 @@ def non_edges(adjacency: Any, count: int, rng: np.random.Generator) -> Pairs:
 
 def spectral(adjacency: Any, size: int, rng: np.random.Generator) -> FloatArray:
     """Leading eigenvectors of the normalised adjacency over the root of the degree, without the first."""
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+    from scipy.sparse.linalg import ArpackError, eigsh
 
     nodes = adjacency.shape[0]
     root = np.sqrt(np.maximum(np.asarray(adjacency.sum(axis=1)).ravel(), 1.0))
@@ -130,18 +134,17 @@ def spectral(adjacency: Any, size: int, rng: np.random.Generator) -> FloatArray:
     if nodes <= _SMALL:
         vectors = np.linalg.eigh(matrix.toarray())[1][:, ::-1][:, : size + 1]
     else:
-        start = rng.uniform(-1.0, 1.0, nodes)
         try:
-            vectors = eigsh(matrix, k=size + 1, which="LA", v0=start, tol=1e-2, maxiter=20 * nodes)[1]
-        except ArpackNoConvergence as error:  # what has converged is still a basis
-            vectors = error.eigenvectors
-        vectors = vectors[:, ::-1]
+            start = rng.uniform(-1.0, 1.0, nodes)
+            vectors = eigsh(matrix, k=size + 1, which="LA", v0=start, tol=1e-2, maxiter=20 * nodes)[1][:, ::-1]
+        except ArpackError:  # eigenvalues that coincide, as on paths
+            vectors = _factors(matrix + sp.identity(nodes, format="csr"), size + 1, rng)[0]
     return np.asarray(vectors[:, 1:] / root[:, None])
 
 
 def steps(adjacency: Any, size: int, count: int, rng: np.random.Generator) -> FloatArray:
     """Factors of positive log transition probabilities of 1 to ``count`` steps (GraRep: Cao et al., 2015)."""
-    from scipy.sparse.linalg import svds
+    from scipy.sparse.linalg import ArpackError, svds
 
     nodes = adjacency.shape[0]
     step = sp.diags(1 / np.maximum(np.asarray(adjacency.sum(axis=1)).ravel(), 1.0)) @ adjacency
@@ -157,7 +160,10 @@ def steps(adjacency: Any, size: int, count: int, rng: np.random.Generator) -> Fl
             left, strength, _ = np.linalg.svd(positive.toarray())
             out.append(left[:, :size] * np.sqrt(strength[:size]))
         elif positive.nnz:
-            left, strength, _ = svds(positive, k=size, v0=rng.uniform(-1.0, 1.0, nodes), tol=1e-2)
+            try:
+                left, strength, _ = svds(positive, k=size, v0=rng.uniform(-1.0, 1.0, nodes), tol=1e-2)
+            except ArpackError:
+                left, strength = _factors(positive, size, rng)
             out.append(left * np.sqrt(strength))
     return np.concatenate([np.zeros((nodes, 1)), *out], axis=1)
 
