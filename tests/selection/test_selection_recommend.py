@@ -270,3 +270,16 @@ def test_plan_skips_what_was_measured_and_proposals_are_new(bank):
     proposals = propose_next(more, "link_pred", 10)
     assert len(proposals) == 2
     assert {graph for graph, _ in proposals} == {"bare"}
+
+
+def test_what_no_model_could_learn_is_refused():
+    """A complete graph has no link left; a column of ids is not one of classes, and no spray of warnings either."""
+    with pytest.raises(UsageError, match="no link left"):
+        recommend(nx.complete_graph(30), "link_pred")
+    named = as_graph(nx.path_graph(40), labels=np.arange(40), name="ids")
+    with pytest.raises(UsageError, match="40 classes for 40 nodes"):
+        recommend(named, "node_cls")
+
+
+def test_a_graph_too_small_to_split_is_told_so():
+    assert any("too few to learn from" in note for note in recommend(nx.cycle_graph(5), "link_pred").notes)

@@ -1,7 +1,8 @@
-"""Landmarks: what simple closed-form methods reach on a graph within a second or two.
+"""Landmarks: what simple methods reach on a graph within a second or two.
 
 Structure alone does not say whether classes follow edges or features. These meta-features measure it: propagation,
-ridge regressions and a small forest are fitted on the training part of the bank's splits and scored on the validation
+ridge regressions and a small forest for nodes, rules and cheap forms of the contenders themselves for links
+(`graphnetz.selection.contenders`) are fitted on the training part of the bank's splits and scored on the validation
 part. The test part is never looked at, so that a landmark can stand beside what is measured there (landmarking:
 Pfahringer et al., 2000). Nothing here imports torch.
 """
@@ -22,6 +23,7 @@ from graphnetz.graphs.some_counts import components, kept_rows, nodes_around
 from graphnetz.selection.attributes import homophily
 from graphnetz.selection.collection import Collection
 from graphnetz.selection.collection_landmarks import COLLECTION_LANDMARKS, collection_landmarks
+from graphnetz.selection.contenders import CONTENDERS, auc, contenders
 from graphnetz.selection.splits import bounds, stored_split
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,8 +31,8 @@ FloatArray = npt.NDArray[np.float64]
 _SHAPE = ("log_nodes", "log_edges", "log_degree", "degree_cv", "clustering", "isolated", "has_features", "log_features")
 LANDMARKS = {
     "link_pred": (
-        *("degree_product", "resource_allocation", "jaccard", "spectral", "two_steps", "feature_cosine"),
-        *("smoothed_features", "smoothed_noise", "spectral_product", "forest", "common_neighbours", *_SHAPE),
+        *("degree_product", "resource_allocation", "jaccard", "feature_cosine", *CONTENDERS),
+        *("common_neighbours", *_SHAPE),
     ),
     "node_cls": (
         *("majority", "propagation", "features", "smoothed_features", "neighbour_features", "spectral", "structure"),
@@ -46,18 +48,24 @@ LANDMARKS = {
     ),
     "graph_cls": COLLECTION_LANDMARKS,
 }
-"""Names of the landmarks by task type; the last eight describe size and shape."""
+"""Names of the landmarks by task type: first what methods reach, last eight numbers of size and shape."""
 
-MOST_EDGES = 50_000
+SCORES = {"link_pred": 4 + len(CONTENDERS), "node_cls": 8, "graph_cls": 8}
+"""How many of the landmarks, the first ones, say what a method reaches."""
+
+MOST_EDGES = {"link_pred": 6_000, "node_cls": 50_000}
 """Edges up to which a graph is looked at as a whole; a larger one by a connected part, which takes a second instead of
-a minute at a million edges."""
+minutes at a million edges."""
+
+ONE_SPLIT = 5_000
+"""Edges above which one split stands for all of them where links are predicted: its validation part is large."""
 _WIDTH = 32
 _FEATURES = 64
 _PAIRS = 4000
 
 
 def landmarks(
-    graph: Graph | Collection, task_type: str, *, splits: int = 3, most_edges: int = MOST_EDGES
+    graph: Graph | Collection, task_type: str, *, splits: int = 3, most_edges: int | None = None
 ) -> FloatArray:
     """Return the landmarks of a graph, means over splits.
 
@@ -69,9 +77,10 @@ def landmarks(
     task_type
         A key of `LANDMARKS`.
     splits
-        How many splits of the bank are averaged.
+        How many splits of the bank are averaged; of links of a graph with more than `ONE_SPLIT` edges only the first.
     most_edges
         A graph with more is looked at by a connected part with about so many; its size stays that of the graph.
+        Default: `MOST_EDGES` of the task type.
 
     Returns
     -------
@@ -92,47 +101,29 @@ def landmarks(
         return collection_landmarks(graph, splits=splits)
     if isinstance(graph, Collection):
         raise UsageError(f"Many graphs with a class each are for graph_cls, not {task_type}.")
-    one = _link_landmarks if task_type == "link_pred" else _node_landmarks
-    if task_type == "link_pred" and graph.num_edges > most_edges:
-        return _of_large(graph, most_edges)
-    seen = part(graph, most_edges) if graph.num_edges > most_edges else graph
-    if task_type == "node_cls" and seen.labels is not None and len(np.unique(seen.labels[seen.labels >= 0])) < 2:
+    links = task_type == "link_pred"
+    most = MOST_EDGES[task_type] if most_edges is None else most_edges
+    seen = part(graph, most) if graph.num_edges > most else graph
+    if not links and seen.labels is not None and len(np.unique(seen.labels[seen.labels >= 0])) < 2:
         seen = graph  # classes lie apart
-    rows = [one(seen, stored_split(seen, task_type, None, seed), seed) for seed in range(splits)]
+    one = _link_landmarks if links else _node_landmarks
+    used = 1 if links and seen.num_edges > ONE_SPLIT else splits
+    rows = [one(seen, stored_split(seen, task_type, None, seed), seed) for seed in range(used)]
     found = np.asarray(np.mean(rows, axis=0))
+    if links and seen is not graph:
+        found[-len(_SHAPE) :] = _whole_shape(graph)
+        return found
     for name, count, of in (("nodes", graph.num_nodes, seen.num_nodes), ("edges", graph.num_edges, seen.num_edges)):
         found[LANDMARKS[task_type].index(f"log_{name}")] += np.log(count / of)
     return found
 
 
-def _of_large(graph: Graph, most_edges: int) -> FloatArray:
-    """Landmarks of links from one split: what follows edges afar is measured on a part, where it takes a second."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as beside:  # both spend their time in compiled code, which other threads do not wait for
-        far = beside.submit(_far, graph, most_edges)
-        found = _near(graph)
-        return np.where(np.isnan(found), far.result(), found)
-
-
-def _far(graph: Graph, most_edges: int) -> FloatArray:
-    seen = part(graph, most_edges)
-    return _link_landmarks(seen, stored_split(seen, "link_pred", None, 0), 0, near=False)
-
-
-def _near(graph: Graph) -> FloatArray:
+def _whole_shape(graph: Graph) -> list[float]:
+    """Size and shape of a large graph from the training edges of a split, as those of a small one are."""
     rng = generator("landmarks-large", graph.num_nodes, graph.num_edges)
-    train, val, _ = np.split(rng.permutation(graph.num_edges), bounds(graph.num_edges))
-    codes = graph.edges[:, 0] * graph.num_nodes + graph.edges[:, 1]  # in rising order, as edges are
-    drawn = np.sort(rng.integers(0, graph.num_nodes, (2 * _PAIRS, 2)), axis=1)
-    asked = drawn[:, 0] * graph.num_nodes + drawn[:, 1]
-    known = codes[np.minimum(np.searchsorted(codes, asked), len(codes) - 1)] == asked
-    split = {
-        "train": graph.edges[train], "val": graph.edges[val],
-        "val_negative": drawn[~known & (drawn[:, 0] != drawn[:, 1])][:_PAIRS],
-    }  # fmt: skip
+    train = rng.permutation(graph.num_edges)[: bounds(graph.num_edges)[0]]
     rows = kept_rows(graph.indptr, graph.indices, counts.edge_numbers(graph.indptr, graph.indices), train)
-    return _link_landmarks(graph, split, 0, adjacency=_matrix(*rows), afar=False)
+    return _shape(graph, _matrix(*rows))
 
 
 def part(graph: Graph, most_edges: int) -> Graph:
@@ -209,7 +200,7 @@ def _standard(x: FloatArray) -> FloatArray:
 def _shape(graph: Graph, adjacency: Any) -> list[float]:
     degree = np.asarray(adjacency.sum(axis=1)).ravel()
     nodes, edges = graph.num_nodes, degree.sum() / 2
-    if graph.num_edges > MOST_EDGES:
+    if graph.num_edges > MOST_EDGES["link_pred"]:
         rows = (part.astype(np.int64, copy=False) for part in (adjacency.indptr, adjacency.indices))
         closed = 2.0 * counts.edge_triangles(*rows).sum()
     else:
@@ -229,47 +220,14 @@ def _cosine(x: FloatArray, pairs: npt.NDArray[np.int64]) -> FloatArray:
     return np.asarray((unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1))
 
 
-def _products(x: FloatArray, pairs: npt.NDArray[np.int64]) -> FloatArray:
-    return np.asarray((x[pairs[:, 0]] * x[pairs[:, 1]]).sum(axis=1))
-
-
-def _auc(scores: FloatArray, truth: npt.NDArray[np.bool_]) -> float:
-    from scipy.stats import rankdata
-
-    rank, positive = rankdata(scores), int(truth.sum())
-    if not 0 < positive < len(truth):
-        return 0.5
-    return float((rank[truth].sum() - positive * (positive + 1) / 2) / (positive * (len(truth) - positive)))
-
-
-def _link_landmarks(
-    graph: Graph, split: dict[str, Any], seed: int, *, adjacency: Any = None, near: bool = True, afar: bool = True
-) -> FloatArray:
-    """Landmarks of one split; NaN for those next to a pair unless ``near``, of the whole matrix unless ``afar``."""
+def _link_landmarks(graph: Graph, split: dict[str, Any], seed: int) -> FloatArray:
     rng = generator("landmarks", graph.num_nodes, graph.num_edges, seed)
     train = np.sort(split["train"], axis=1)
-    if adjacency is None:
-        adjacency = _adjacency(train, graph.num_nodes)
+    adjacency = _adjacency(train, graph.num_nodes)
     positive, negative = split["val"][:_PAIRS], split["val_negative"][:_PAIRS]
     pairs = np.concatenate([positive, negative])
     truth = np.arange(len(pairs)) < len(positive)
-    far = [np.nan] * 6
-    if afar:
-        smooth = _normalised(adjacency)
-        spectral = _vectors(smooth, rng)
-        two = _vectors(adjacency @ adjacency + adjacency, rng)
-        x = _features(graph, rng)
-        noise = rng.standard_normal((graph.num_nodes, _FEATURES))
-        scores = (
-            _cosine(spectral, pairs), _products(two, pairs), np.zeros(len(pairs)) if x is None else _cosine(x, pairs),
-            _cosine(smooth @ (smooth @ (noise if x is None else x)), pairs),
-            _products(smooth @ (smooth @ (smooth @ noise)), pairs), _products(spectral[:, :16], pairs),
-        )  # fmt: skip
-        far = [_auc(value, truth) for value in scores]
-        if not near:
-            return np.array([np.nan] * 3 + far + [np.nan] * (2 + len(_SHAPE)))
-    else:
-        x = _features(graph, rng)
+    x = _features(graph, rng)
     degree = np.asarray(adjacency.sum(axis=1)).ravel()
     left, right = adjacency[pairs[:, 0]], adjacency[pairs[:, 1]]
     shared = left.multiply(right).tocsr()
@@ -277,35 +235,10 @@ def _link_landmarks(
     weight = np.where(degree > 0, 1 / np.maximum(degree, 1), 0.0)
     product = np.log1p(degree[pairs[:, 0]]) + np.log1p(degree[pairs[:, 1]])
     jaccard = common / np.maximum(degree[pairs[:, 0]] + degree[pairs[:, 1]] - common, 1)
-    out = [_auc(value, truth) for value in (product, np.asarray(shared @ weight).ravel(), jaccard)]
-    described = _pair_rows(pairs, adjacency, x, known=False)
-    some = train[rng.permutation(len(train))[:_PAIRS]]
-    strangers = rng.integers(0, graph.num_nodes, (len(some), 2))
-    edges, others = _pair_rows(some, adjacency, x, known=True), _pair_rows(strangers, adjacency, x, known=False)
-    out += [*far, _auc(_pair_forest(edges, others, described, seed), truth), float((common[truth] > 0).mean())]
-    return np.array(out + _shape(graph, adjacency))
-
-
-def _pair_rows(pairs: npt.NDArray[np.int64], adjacency: Any, x: FloatArray | None, *, known: bool) -> FloatArray:
-    """Describe pairs by degrees, shared neighbours and likeness, as if they had no edge even where it is ``known``."""
-    degree = np.asarray(adjacency.sum(axis=1)).ravel()
-    ends = np.sort(np.log1p(degree[pairs] - known), axis=1)
-    shared = adjacency[pairs[:, 0]].multiply(adjacency[pairs[:, 1]]).tocsr()
-    weights = 1 / np.log(np.maximum(degree, 2.0))
-    columns = [ends, ends.sum(axis=1), np.asarray(shared.sum(axis=1)).ravel(), np.asarray(shared @ weights).ravel()]
-    if x is not None:
-        around = sp.diags(1 / np.maximum(degree, 1)) @ adjacency @ x
-        columns += [_cosine(x, pairs), _cosine(around, pairs), _products(x, pairs)]
-    return np.column_stack(columns)
-
-
-def _pair_forest(edges: FloatArray, strangers: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
-    """Scores of a small forest that tells edges from random pairs."""
-    from sklearn.ensemble import ExtraTreesClassifier
-
-    truth = np.arange(len(edges) + len(strangers)) < len(edges)
-    forest = ExtraTreesClassifier(40, min_samples_leaf=5, random_state=seed).fit(np.vstack([edges, strangers]), truth)
-    return np.asarray(forest.predict_proba(asked)[:, 1])
+    alike = np.zeros(len(pairs)) if x is None else _cosine(x, pairs)
+    rules = [auc(value, truth) for value in (product, np.asarray(shared @ weight).ravel(), jaccard, alike)]
+    raced = contenders(adjacency, graph.features, train, pairs, truth, rng)
+    return np.array([*rules, *raced, float((common[truth] > 0).mean()), *_shape(graph, adjacency)])
 
 
 def _node_landmarks(graph: Graph, split: dict[str, Any], seed: int) -> FloatArray:

@@ -18,9 +18,10 @@ from graphnetz.graphs.compressed import Graph
 from graphnetz.selection.bank import PerformanceBank
 from graphnetz.selection.collection import Collection
 from graphnetz.selection.forecast import Familiarity, Forecast
-from graphnetz.selection.landmarks import LANDMARKS, landmarks
+from graphnetz.selection.landmarks import LANDMARKS, SCORES, landmarks
 from graphnetz.selection.selectors.base import complete
 from graphnetz.selection.selectors.landmark import LandmarkSelector
+from graphnetz.selection.selectors.lines import Lines, left_out, shares
 from graphnetz.selection.space import Configuration
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,7 +36,8 @@ LEAST_EDGES = 20
 _AGREED, _NEAR = 0.85, 0.95
 """Shares of the known graphs whose disagreement, and whose distance, give no warning."""
 
-_REASONS = ("Different ways of comparing this {} with known ones disagree", "This {} is far from all known ones")
+_BEYOND = 1.25
+"""Of the greatest distance that was tried: what is warned of where distance did not go with regret."""
 
 _SHAPE = 8
 """Landmarks of size and shape, the last ones; those before say what simple methods reach."""
@@ -114,7 +116,7 @@ class RealAdvice:
         """Order the configurations for a graph with these landmarks."""
         asked = np.asarray(marks, dtype=np.float64)[None, :]
         each, gap = self.views.predict(asked), self.views.gaps(asked)[0]
-        mean = each.mean(axis=0)[0]
+        mean = joined(each)[0]
         distance = float(gap.min())
         near = np.argsort(gap, kind="stable")[:3]
         first = self.average_order[0] if self.average_first else mean.argmax()
@@ -159,14 +161,7 @@ def advice_for(bank: PerformanceBank, graph: Graph | Collection, task_type: str,
         return None
     fitted = fit_real(known, level=level)
     found = fitted.advise(landmarks(graph, task_type))
-    warning = ""
-    if found.unfamiliar:
-        what = "collection" if task_type == "graph_cls" else "graph"
-        warning = (
-            f"{_REASONS[found.distance > fitted.doubt.far].format(what)}: the first choice is expected "
-            f"{found.regret:.3f} below the best, against {fitted.doubt.mean:.3f} on average. The nearest known {what} "
-            f"is {found.distance:.1f} times as far as real {what}s of other fields usually are. Measure with --probe."
-        )
+    warning = _warning(fitted, found) if found.unfamiliar else ""
     near = Familiarity(found.nearest, found.percentile, 0.0, warning)
     shortfall = fitted.expected_shortfall(found.mean)
     shortfall[found.order[0]] = found.regret  # of the first choice more is known: how it did on left-out graphs
@@ -174,6 +169,19 @@ def advice_for(bank: PerformanceBank, graph: Graph | Collection, task_type: str,
         known.configurations, found.order, Forecast(found.mean, found.low, found.high, level), near, shortfall,
         len(known.graphs), (*_behind(fitted), *_too_small(bank, known, graph)),
     )  # fmt: skip
+
+
+def _warning(fitted: RealAdvice, found: Found) -> str:
+    what = "collection" if fitted.known.task_type == "graph_cls" else "graph"
+    if found.distance > fitted.doubt.far:
+        return (
+            f"This {what} is far from all known ones: the nearest is {found.distance:.1f} times as far as real {what}s "
+            "of other fields usually are, so what is expected here is less sure than it reads. Measure with --probe."
+        )
+    return (
+        f"Different ways of comparing this {what} with known ones disagree: the first choice is expected "
+        f"{found.regret:.3f} below the best, against {fitted.doubt.mean:.3f} on average. Measure with --probe."
+    )
 
 
 def _behind(fitted: RealAdvice) -> tuple[str, ...]:
@@ -235,10 +243,8 @@ def fit_real(known: Known, *, level: float = 0.9) -> RealAdvice:
             f"advice needs {LEAST_GRAPHS} in {LEAST_DOMAINS}. Collect more."
         )
     views = Views.fitted(known)
-    _, group = np.unique(known.domains, return_inverse=True)
-    weights = 1 / np.bincount(group)[group]
-    weights /= weights.sum()
-    errors = known.P - views.left_out.mean(axis=0)
+    weights = shares(known.domains)
+    errors = known.P - joined(views.left_out)
     first, usual = _left_out_firsts(known, views)
     behind = not _surpasses(known, first, usual)
     return RealAdvice(
@@ -250,7 +256,7 @@ def fit_real(known: Known, *, level: float = 0.9) -> RealAdvice:
 def _left_out_firsts(known: Known, views: Views) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """For each known graph, its domain left out: the first choice by landmarks, and the best on average."""
     seen = np.isfinite(known.P)
-    first = np.where(seen, views.left_out.mean(axis=0), -np.inf).argmax(axis=1)
+    first = np.where(seen, joined(views.left_out), -np.inf).argmax(axis=1)
     usual = np.zeros_like(first)
     for domain in np.unique(known.domains):
         out = known.domains == domain
@@ -273,6 +279,8 @@ class Doubt:
 
     Of distance, size, lead and disagreement, only the last went with more regret in both tasks. Far from every known
     graph it says nothing: there all views fall back to the same mean, and no less than the mean regret is expected.
+    Either counts where regret was larger with it by more than a standard error; else disagreement is not looked at, and
+    distance is warned of only well above any that was tried.
     """
 
     centre: float
@@ -287,16 +295,24 @@ class Doubt:
         regret = np.nanmax(known.P, axis=1) - known.P[np.arange(len(first)), first]
         apart = disagreement(views.left_out, first)
         slope = max(float(np.cov(apart, regret, bias=True)[0, 1] / max(apart.var(), 1e-12)), 0.0)
-        limit = (
-            float(np.quantile(apart, _AGREED)) if slope > 0 else np.inf
-        )  # where it tells nothing, it warns of nothing
-        far = float(np.quantile(views.left_out_distance, _NEAR))
+        limit, away = float(np.quantile(apart, _AGREED)), views.left_out_distance
+        far = float(np.quantile(away, _NEAR))
+        if slope == 0 or not _more(regret, apart > limit):
+            slope, limit = 0.0, np.inf
+        if not _more(regret, away > far):
+            far = _BEYOND * float(away.max())
         return cls(float(apart.mean()), slope, float(regret.mean()), limit, far)
 
     def expected(self, apart: float, distance: float) -> float:
         """Expected regret of the first choice."""
         found = self.mean + self.slope * (apart - self.centre)
         return max(found, self.mean if distance > self.far else 0.0)
+
+
+def _more(regret: FloatArray, chosen: npt.NDArray[np.bool_]) -> bool:
+    """Whether the chosen graphs have more regret than all, by more than the standard error of as many."""
+    few = regret[chosen]
+    return bool(len(few)) and bool(few.mean() - regret.mean() > regret.std() / np.sqrt(len(few)))
 
 
 def disagreement(each: FloatArray, first: npt.NDArray[np.int64]) -> FloatArray:
@@ -311,7 +327,7 @@ def average_order(known: Known) -> npt.NDArray[np.int64]:
 
 def _relative(M: FloatArray, task_type: str) -> FloatArray:
     """What each simple method reaches below the best of them, and everything that is no score."""
-    scores = 10 if task_type == "link_pred" else 8  # nodes and graphs
+    scores = SCORES[task_type]
     best = M[:, :scores].max(axis=1, keepdims=True)
     return np.column_stack([M[:, :scores] - best, best, M[:, scores:]])
 
@@ -322,20 +338,26 @@ VIEWS: dict[str, Callable[[FloatArray, str], FloatArray]] = {
     "relative": _relative,
     "relative reached": lambda M, task_type: _relative(M, task_type)[:, :-_SHAPE],
 }
-"""How landmarks may be looked at."""
+"""How landmarks may be looked at when graphs are compared."""
+
+
+def joined(each: FloatArray) -> FloatArray:
+    """One prediction of those of all views: half is likeness to known graphs, whatever way one looks, half the lines.
+
+    Which way is best cannot be told from a few dozen domains: the one that looked best was often wrong on the next.
+    """
+    return np.asarray((each[:-1].mean(axis=0) + each[-1]) / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """One selector per way of looking at the landmarks, and their mean.
-
-    Which way is best cannot be told from a few dozen domains: the one that looked best was often wrong on the next.
-    """
+    """One selector per way of looking at the landmarks, and a line per configuration through its own landmark."""
 
     selectors: tuple[tuple[str, LandmarkSelector], ...]
+    lines: Lines
     task_type: str
     left_out: FloatArray
-    """Per view, the predicted performances of each known graph, its domain left out."""
+    """Per view, the lines last, the predicted performances of each known graph, its domain left out."""
 
     left_out_distance: FloatArray
     """Distance of each known graph to the nearest of another domain, in usual ones."""
@@ -346,14 +368,17 @@ class Views:
         made = tuple((name, LandmarkSelector()) for name in VIEWS)
         for name, selector in made:
             selector.fit(known.P, VIEWS[name](known.M, known.task_type), known.domains)
-        left_out = np.array([selector.left_out for _, selector in made])
-        out = cls(made, known.task_type, left_out, np.zeros(len(known.graphs)))
-        apart = np.where(known.domains[:, None] == known.domains[None, :], np.inf, out.gaps(known.M))
-        return replace(out, left_out_distance=apart.min(axis=1))
+        S = known.M[:, : SCORES[known.task_type]]
+        apart = [selector.left_out for _, selector in made] + [left_out(known.P, S, known.domains)]
+        lines = Lines.fitted(known.P, S, known.domains)
+        out = cls(made, lines, known.task_type, np.array(apart), np.zeros(len(known.graphs)))
+        away = np.where(known.domains[:, None] == known.domains[None, :], np.inf, out.gaps(known.M))
+        return replace(out, left_out_distance=away.min(axis=1))
 
     def predict(self, M: FloatArray) -> FloatArray:
         """Per view, the predicted performances of new graphs."""
-        return np.array([one.predict(VIEWS[name](M, self.task_type)) for name, one in self.selectors])
+        by_likeness = [one.predict(VIEWS[name](M, self.task_type)) for name, one in self.selectors]
+        return np.array([*by_likeness, self.lines.predict(M[:, : SCORES[self.task_type]])])
 
     def gaps(self, M: FloatArray) -> FloatArray:
         """Distances of new graphs to the known ones, in usual distances between domains."""

@@ -21,7 +21,7 @@ from graphnetz.selection.folders import SAMPLES, FolderCounts
 from graphnetz.selection.forecast import Familiarity, distances, expected_cost, familiarity, forecast, ranked
 from graphnetz.selection.metafeatures import feature_names, meta_features
 from graphnetz.selection.published import PublishedBank
-from graphnetz.selection.real import Basis, advice_for
+from graphnetz.selection.real import LEAST_EDGES, Basis, advice_for
 from graphnetz.selection.sampled import check_how, described
 from graphnetz.selection.selectors.base import Selector
 from graphnetz.selection.selectors.kernel import KernelSelector
@@ -374,6 +374,7 @@ def _recommended(
     nodes: int | None = None, edges: int | None = None,
 ) -> Recommendation:  # fmt: skip
     """The recommendation for a graph in memory; costs are those of ``nodes`` and ``edges`` if given."""
+    _check(one, task_type)
     held = bank if bank is not None else PerformanceBank.load()
     records = held.matrix(task_type)
     if len(records.graphs) < 5 or len(records.configurations) < 2:
@@ -388,6 +389,9 @@ def _recommended(
     if basis is None:  # structure is looked at where landmarks do not decide
         new, seen = described(one, held.feature_set if isinstance(held, PublishedBank) else _usual(one), orbits)
         basis = _from_all(records, new, selector or KernelSelector(trees=0), level)
+        if task_type == "link_pred" and one.num_edges < LEAST_EDGES:
+            few = f"It has {one.num_edges} edges, too few to learn from and to test on: the order says little."
+            seen = (*seen, few)
     columns = [records.configurations.index(item) for item in basis.configurations]
     size, new_size = (
         (records.size, 1.0)
@@ -414,6 +418,19 @@ def _recommended(
         *(one, task_type, records.metric, choices, basis.familiarity, level),
         *(basis.known_graphs, len(basis.configurations), float(basis.shortfall[order[0]]), notes),
     )
+
+
+def _check(one: Graph | Collection, task_type: str) -> None:
+    """Refuse what no model could learn."""
+    if task_type == "link_pred" and one.num_edges == one.num_nodes * (one.num_nodes - 1) // 2:
+        raise UsageError(f"Every pair of the {one.num_nodes} nodes has an edge: there is no link left to predict.")
+    if task_type == "node_cls" and one.labels is not None:
+        held = one.labels[one.labels >= 0]
+        if 2 * (classes := len(np.unique(held))) > len(held):
+            raise UsageError(
+                f"There are {classes} classes for {len(held)} nodes: hardly two nodes share one, so nothing can be "
+                "learned. Give the column of the classes with --label-column (label_column=)."
+            )
 
 
 def _of_folder(folder: GraphFolder, task_type: str, top: int, budget: float | None, **options: Any) -> Recommendation:

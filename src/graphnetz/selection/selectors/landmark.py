@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphnetz.selection.selectors.base import FloatArray, Selector, column_mean
+from graphnetz.selection.selectors.lines import shares
 
 _WIDTHS = (0.7, 1.5, 3.0)
 _RIDGES = (0.1, 0.5, 2.0)
@@ -138,19 +139,13 @@ def _domains(groups: Any) -> list[_Domain]:
     for group in np.unique(groups):
         out, rest = np.flatnonzero(groups == group), np.flatnonzero(groups != group)
         rest = rest if len(rest) else out
-        found.append((out, rest, _shares(groups[rest])))
+        found.append((out, rest, shares(groups[rest])))
     return found
-
-
-def _shares(groups: Any) -> FloatArray:
-    """What each graph weighs in a mean over domains of the means within them."""
-    _, place, count = np.unique(groups, return_inverse=True, return_counts=True)
-    return np.asarray(1 / (count[place] * len(count)))
 
 
 def _domain_mean(target: FloatArray, groups: Any) -> FloatArray:
     """Mean over domains of the means within them: a domain with many graphs counts once."""
-    return np.asarray(target.T @ _shares(groups))
+    return np.asarray(target.T @ shares(groups))
 
 
 def _blend(target: FloatArray, mean: FloatArray, added: FloatArray, near: FloatArray) -> tuple[FloatArray, float]:
