@@ -207,7 +207,7 @@ def test_learned_selectors_reach_the_reference_figures(name):
     result = evaluate(name, fully_observed(data.P, data.M, data.domains))
     wanted = REFERENCE[name] - 0.02 if name in REFERENCE else 0.5
     assert round(result.mean["auc"], 3) >= round(wanted, 3)  # to the digits of the figures; metagl is at the edge
-    assert max(result.train_seconds) < 15  # processor seconds of one fold
+    assert max(result.train_seconds) < 36  # what the quickest of them, NCF, takes the reference code for a fold
 
 
 @pytest.mark.data
