@@ -1,4 +1,4 @@
-"""Landmarks: what simple methods reach on a graph within a second or two.
+"""Landmarks: what simple methods reach on a graph within a few seconds.
 
 Structure alone does not say whether classes follow edges or features. These meta-features measure it: propagation,
 ridge regressions and a small forest for nodes, rules and cheap forms of the contenders themselves for links
